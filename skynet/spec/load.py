@@ -1,0 +1,94 @@
+"""Reading a spec: TOML or a dict in, a checked `Spec` out."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from skynet.spec.faults import Fault, SpecError, shape_fault
+from skynet.spec.models import Document, Spec
+from skynet.spec.rules import broken_rules
+
+SPEC_NAME = "skynet.toml"
+
+
+def load_spec(path: Path, given: Mapping[str, Any] | None = None, code: Collection[str] = ()) -> Spec:
+    """Read a spec file, or the `skynet.toml` of a folder. Raises SpecError naming file, key and what would be right.
+
+    `given` are tables that win over the file's, key by key; `code` as in `parse_spec`.
+    """
+    file = path / SPEC_NAME if path.is_dir() else path
+    return parse_spec(merged(_read(file), given or {}), file.parent, str(file), code)
+
+
+def merged(data: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `data` with the keys of `given` put in, table by table; a table of another `kind` is replaced whole."""
+    both = dict(data)
+    for key, value in given.items():
+        inner = both.get(key)
+        both[key] = value
+        if isinstance(value, Mapping) and isinstance(inner, Mapping):
+            same_kind = value.get("kind", inner.get("kind")) == inner.get("kind")
+            both[key] = merged(inner, value) if same_kind else value
+    return both
+
+
+def parse_spec(data: Mapping[str, Any], root: Path, file: str = SPEC_NAME, code: Collection[str] = ()) -> Spec:
+    """Check a spec given as a dict. Relative paths start from `root`; `file` is what error messages call it.
+
+    `code` names the paths (`metric.path`, `target.path`, `data.path`) for which Python gives functions or rows.
+    """
+    root = root.absolute()
+    try:
+        document = Document.model_validate(_completed(data, root))
+    except ValidationError as error:
+        raise SpecError(file, [shape_fault(detail) for detail in error.errors(include_url=False)]) from None
+    spec = Spec(**dict(document), root=root)
+    faults = list(broken_rules(spec, code))
+    if faults:
+        raise SpecError(file, faults)
+    return spec
+
+
+def _completed(data: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """Fill in what follows from elsewhere: the folder's name, and the target of an artifact that is its own."""
+    complete = {"name": root.name or "project", "target": {}, **data}
+    artifact, target = complete.get("artifact"), complete["target"]
+    kind = artifact.get("kind") if isinstance(artifact, dict) else getattr(artifact, "kind", None)
+    if kind in ("code", "dspy") and isinstance(target, dict):
+        complete["target"] = {"kind": kind, **target}
+    return complete
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        hint = "Name a project's folder or its spec file; `skynet init` writes a new project."
+        raise SpecError(str(file), [Fault("file", "", f"there is no such file. {hint}")]) from None
+    except OSError as error:
+        raise SpecError(str(file), [Fault("file", "", f"cannot be read: {error.strerror}.")]) from error
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SpecError(str(file), [Fault(f"line {line}", "", "is not UTF-8 text; save the file as UTF-8.")]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(str(file), [_syntax_fault(str(error), content)]) from None
+
+
+def _syntax_fault(message: str, content: bytes) -> Fault:
+    """Put the line, which the parser names at the end of its message, in front."""
+    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
+    if match is None:
+        return Fault("syntax", "", f"not valid TOML: {message}.")
+    text = match[1]
+    if match[2]:
+        return Fault(f"line {match[2]}, column {match[3]}", "", f"not valid TOML: {text}.")
+    last = content.rstrip().count(b"\n") + 1
+    return Fault(f"line {last}", "", f"not valid TOML: {text}.")
