@@ -1,0 +1,20 @@
+"""Data rows: readers, column mapping, splits."""
+
+from __future__ import annotations
+
+from skynet.data.case import Case, DataError, content_hash
+from skynet.data.columns import to_cases
+from skynet.data.dataset import Dataset, load_dataset, sample_cases
+from skynet.data.readers import Row, read_rows
+
+__all__ = [
+    "Case",
+    "DataError",
+    "Dataset",
+    "Row",
+    "content_hash",
+    "load_dataset",
+    "read_rows",
+    "sample_cases",
+    "to_cases",
+]
