@@ -1,0 +1,108 @@
+"""Trying a model call again: how often, how long to wait, and how to stop waiting."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from skynet.errors import SkynetError
+from skynet.models.backend import ProviderFault, RawReply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tenacity import RetryCallState
+
+SLICE = 0.02  # seconds between two looks at the cancel flags
+
+
+class Cancelled(SkynetError):
+    """The call was given up because its caller, or the closing gateway, asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Waits double from `first_wait` to `longest_wait` seconds, which caps a provider's Retry-After as well.
+
+    No new attempt is made after `attempts`, or later than `give_up_after` seconds after the first.
+    """
+
+    attempts: int = 5
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+    give_up_after: float = 600.0
+
+    def wait(self, state: RetryCallState) -> float:
+        """Return the seconds to wait after the failed attempt in `state`."""
+        from tenacity import wait_exponential_jitter
+
+        error = state.outcome.exception() if state.outcome is not None else None
+        if isinstance(error, ProviderFault) and error.retry_after is not None:
+            return min(max(error.retry_after, 0.0), self.longest_wait)
+        jitter = self.first_wait / 2
+        return wait_exponential_jitter(multiplier=self.first_wait, max=self.longest_wait, jitter=jitter)(state)
+
+
+class WaitClock(Protocol):
+    """A caller's clock of its own call, on which our waits and failed attempts must not count."""
+
+    def wait(self) -> AbstractContextManager[None]:
+        """Around a time that does not count."""
+        ...
+
+    def leave_out(self, seconds: float) -> None:
+        """Take off time that turned out not to count."""
+        ...
+
+
+class Halt:
+    """Several cancel flags as one. Waiting on it ends within a slice of a flag being set, and stops `clock`."""
+
+    def __init__(self, *flags: threading.Event | None, clock: WaitClock | None = None) -> None:
+        self._flags = tuple(flag for flag in flags if flag is not None)
+        self._waiting = nullcontext if clock is None else clock.wait
+
+    def check(self) -> None:
+        """Raise Cancelled when a flag is set."""
+        if any(flag.is_set() for flag in self._flags):
+            raise Cancelled("The model call was cancelled before it was answered.")
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, or raise Cancelled."""
+        end = time.monotonic() + seconds
+        self.check()
+        with self._waiting():
+            while (left := end - time.monotonic()) > 0:
+                time.sleep(min(left, SLICE))
+                self.check()
+
+    @contextmanager
+    def holding(self, slots: threading.Semaphore) -> Iterator[None]:
+        """Hold one of the slots; raise Cancelled while waiting for it."""
+        self.check()
+        if not slots.acquire(blocking=False):
+            with self._waiting():
+                while not slots.acquire(timeout=SLICE):
+                    self.check()
+        try:
+            yield
+        finally:
+            slots.release()
+
+
+def with_retries(attempt: Callable[[], RawReply], policy: RetryPolicy, halt: Halt) -> RawReply:
+    """Call `attempt` until it answers. Raises the last ProviderFault, or Cancelled."""
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_after_delay
+
+    retrying = Retrying(
+        stop=stop_after_attempt(policy.attempts) | stop_after_delay(policy.give_up_after),
+        wait=policy.wait,
+        retry=retry_if_exception(lambda error: isinstance(error, ProviderFault) and error.transient),
+        sleep=halt.sleep,
+        reraise=True,
+    )
+    return retrying(attempt)
