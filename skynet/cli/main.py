@@ -1,0 +1,199 @@
+"""The command `skynet`: options only. Each command's work is imported when the command runs, so `--help` stays fast."""
+
+from __future__ import annotations
+
+import io
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skynet.cli import models, runs
+from skynet.cli.options import HERE, Accept, AsJson, Directory, EngineName, Fork, MetricCalls, Trust
+from skynet.errors import SkynetError
+
+USAGE = 2  # exit status: wrong usage, or refused before anything was done
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Improve a prompt, a program or code against your own metric. Starts by proving that the metric works.",
+)
+app.add_typer(runs.app, name="runs")
+app.add_typer(models.app, name="models")
+
+
+class Template(StrEnum):
+    """The projects that `skynet init` can write; each is a folder in `templates`."""
+
+    PYTHON = "python"
+    JUDGE = "judge"
+    REWARD = "reward"
+    REVIEWS = "reviews"
+    CHAT = "chat"
+    CODE = "code"
+    PARTS = "parts"
+
+
+def print_version(wanted: bool) -> None:
+    if not wanted:
+        return
+    from importlib.metadata import version
+
+    typer.echo(f"skynet {version('skynet-optimizer')}")
+    raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """The options that stand before a command; the help text is the app's."""
+
+
+@app.command()
+def init(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; made when missing.")] = Path("."),
+    template: Annotated[Template, typer.Option(help="What kind of project to write.")] = Template.PYTHON,
+) -> None:
+    """Write a working project: skynet.toml, a metric, a target and data."""
+    from skynet.cli.init import run_init_command
+
+    raise typer.Exit(run_init_command(directory, template.value))
+
+
+@app.command()
+def check(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The folder with skynet.toml.")] = Path("."),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+    metric: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Check this metric alone, on --output; a spec in DIR gives its models and limits."
+        ),
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="With --metric: the output to score, as text.")
+    ] = None,
+    output_json: Annotated[
+        str | None, typer.Option(metavar="JSON", help="With --metric: the output to score, as JSON.")
+    ] = None,
+    input_json: Annotated[
+        str | None, typer.Option("--input", metavar="JSON", help="With --metric: the input, a JSON object.")
+    ] = None,
+    expected: Annotated[
+        str | None, typer.Option(metavar="JSON", help="With --metric: the expected value, a JSON object.")
+    ] = None,
+) -> None:
+    """Prove that the metric works before anything is spent."""
+    from skynet.cli.check import run_check_command
+
+    raise typer.Exit(run_check_command(directory, as_json, metric, output, output_json, input_json, expected))
+
+
+@app.command()
+def run(
+    directory: Directory = HERE,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end, nothing else.")] = False,
+    accept: Accept = False,
+    metric_calls: MetricCalls = None,
+    engine: EngineName = None,
+    trust: Trust = False,
+    fork: Fork = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Run in a process of its own, as `submit` does.")] = False,
+) -> None:
+    """Search for a better version, and end with a verdict on sealed test cases."""
+    if detach:
+        submit(directory, accept, metric_calls, engine, trust, fork)
+    from skynet.cli.run import run_run_command
+
+    tables: dict[str, object] = {} if metric_calls is None else {"budget": {"metric_calls": metric_calls}}
+    if engine is not None:
+        tables["engine"] = engine
+    raise typer.Exit(run_run_command(directory, as_json, accept, tables, trust, fork))
+
+
+@app.command()
+def submit(
+    directory: Directory = HERE,
+    accept: Accept = False,
+    metric_calls: MetricCalls = None,
+    engine: EngineName = None,
+    trust: Trust = False,
+    fork: Fork = None,
+) -> None:
+    """Check, then start the run in a process of its own and print its id; it outlives the terminal."""
+    from skynet.cli.driving import run_submit_command
+
+    options = {"--metric-calls": metric_calls, "--engine": engine, "--fork": fork}
+    words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+    words += [name for name, wanted in (("--yes", accept), ("--trust-artifacts", trust)) if wanted]
+    raise typer.Exit(run_submit_command(directory, words))
+
+
+@app.command()
+def demo(
+    directory: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="Where to write the example; left out: a temporary folder.")
+    ] = None,
+    as_json: AsJson = False,
+    metric_calls: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The budget in metric calls, instead of the example's.")
+    ] = None,
+) -> None:
+    """Run an example from nothing to its report: a small model on this machine, no key."""
+    from skynet.cli.demo import run_demo_command
+
+    given = {} if metric_calls is None else {"budget": {"metric_calls": metric_calls}}
+    raise typer.Exit(run_demo_command(directory, as_json, given))
+
+
+@app.command()
+def versions(
+    run: Annotated[
+        str, typer.Argument(metavar="[ID]", help="The run's id or its beginning; left out: the newest.")
+    ] = "",
+    directory: Directory = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """List what a run's engine put forward."""
+    from skynet.cli.versions import run_versions_command
+
+    raise typer.Exit(run_versions_command(directory, run, as_json))
+
+
+@app.command()
+def engines(as_json: AsJson = False) -> None:
+    """List the engines, their options, and whether they can run here."""
+    from skynet.cli.engines import run_engines_command
+
+    raise typer.Exit(run_engines_command(as_json))
+
+
+@app.command()
+def scorers(as_json: AsJson = False) -> None:
+    """List the scorers that are installed, Skynet's own and those of plugins."""
+    from skynet.cli.scorers import run_scorers_command
+
+    raise typer.Exit(run_scorers_command(as_json))
+
+
+def main() -> None:
+    """Run the command line. An error that a command lets through is a refusal: its message on stderr, status 2."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a letter shows its escape
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        app(prog_name="skynet")
+    except SkynetError as error:
+        typer.echo(f"Error: {error}", err=True)
+        sys.exit(USAGE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Calls of user code in a pool's workers: their model requests are answered and priced, their outcome is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from skynet.models.calls import Scope
+from skynet.models.door import ModelDoor
+from skynet.target.base import TargetResult, Ticket
+from skynet.target.model_calls import ModelCalls
+from skynet.workers.pool import Load, WorkerPool
+
+_KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+
+
+def holds_keys(names: Sequence[str]) -> bool:
+    """Whether one of the environment variables is named like a key."""
+    return any(_KEY_NAME.search(name) for name in names)
+
+
+class WorkerCalls:
+    """Makes one call a run. `passed` are the environment variables that the workers are given."""
+
+    def __init__(self, pool: WorkerPool, gateway: ModelDoor, timeout: float, passed: Sequence[str] = ()) -> None:
+        self.pool = pool
+        self._gateway = gateway
+        self._timeout = timeout
+        self._unmetered = holds_keys(passed)
+
+    def load(self) -> TargetResult | None:
+        """Load the user's code; return the failure, or None."""
+        outcome = self.pool.load()
+        if outcome.kind == "ok":
+            return None
+        return TargetResult(fault=outcome.fault, stdout=outcome.stdout, stderr=outcome.stderr)
+
+    def run(self, payload: dict[str, Any], ticket: Ticket, load: Load | None = None) -> TargetResult:
+        """Make one call; `elapsed_ms` is None where the worker's code did not even load. Lets a stop of the run pass.
+
+        Model calls through `llm` go to the task model and are priced to the case.
+        """
+        scope = Scope(case=ticket.case.id, version=ticket.version)
+        calls = ModelCalls(self._gateway, "task", scope, self._timeout, ticket.cancel)
+        outcome = self.pool.call(
+            payload,
+            timeout=self._timeout,
+            ask=calls.answer,
+            seed=ticket.seed,
+            cancel=ticket.cancel,
+            load=load or Load(),
+        )
+        if calls.stop is not None:
+            raise calls.stop
+        totals = calls.totals()
+        if self._unmetered:  # it holds keys of its own, whose bills nobody shows us
+            totals["cost_usd"] = None
+        fault = calls.provider_fault or outcome.fault
+        return TargetResult(
+            output=outcome.value if fault is None else None,
+            fault=fault,
+            elapsed_ms=None if outcome.loading else outcome.elapsed_ms,
+            stdout=outcome.stdout,
+            stderr=outcome.stderr,
+            **totals,
+        )
