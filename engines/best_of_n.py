@@ -61,7 +61,10 @@ def _try_one(
     task: SearchTask, evaluator: SearchEvaluator, reflection: Reflection, records: Sequence[Record], number: int
 ) -> None:
     parts = to_parts(task.start.content)
-    rewritten = {part: reflection.rewrite(part, text, records) for part, text in parts.items()}
+    rewritten = {
+        part: reflection.rewrite(part, text, records, {name: other for name, other in parts.items() if name != part})
+        for part, text in parts.items()
+    }
     texts = {part: text for part, text in rewritten.items() if text is not None}
     if not texts:
         return

@@ -20,6 +20,7 @@ class GepaOptions(BaseModel):
     `reflection_minibatch_size`: train cases that one proposal is reflected and judged on. `candidate_selection`: how
     the version to improve is chosen. `part_selection`: which parts of a parts artifact one proposal rewrites.
     `acceptance`: what a proposal must do on its minibatch to earn a val pass. `max_proposals`: None is no limit.
+    `max_merges`: how often the parts of two versions that lead on different cases are put together.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -29,13 +30,14 @@ class GepaOptions(BaseModel):
     part_selection: Literal["round_robin", "all"] = "round_robin"
     acceptance: Literal["strict_improvement", "improvement_or_equal"] = "strict_improvement"
     max_proposals: int | None = Field(default=None, ge=1)
+    max_merges: int = Field(default=5, ge=0)
 
 
 class Gepa:
     """Rewrites a version from its feedback on a minibatch, and spends a val pass on what got better there.
 
-    gepa keeps no files and no cache here: the journal serves what is known. Its merge is left out, since the order in
-    which it visits parts follows the hash seed, so a run with it could not be replayed.
+    gepa keeps no files and no cache here: the journal serves what is known. Versions of a parts artifact are merged by
+    our own rule, since the order in which gepa's visits parts follows the hash seed, which no replay could repeat.
     """
 
     name: ClassVar[str] = "gepa"
@@ -59,7 +61,7 @@ class Gepa:
         """Run gepa until a stop of the host or `max_proposals`. Raises SearchBroken when reflection keeps failing."""
         from .gepa_adapter import Adapter, Carried
 
-        adapter = Adapter(task, evaluator, Reflection(task, models))
+        adapter = Adapter(task, evaluator, Reflection(task, models), options.max_merges)
         try:
             _optimize(task, adapter, options)
         except Carried as carried:

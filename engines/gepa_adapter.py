@@ -12,6 +12,7 @@ from gepa.core.callbacks import CandidateRejectedEvent, IterationStartEvent
 
 from skynet.engine import Evaluation, Rejected, SearchEvaluator, SearchTask, TaskCase, Version
 
+from .gepa_merge import Merger
 from .reflection import Record, Reflection, to_content, to_parts, to_record
 
 Candidate = dict[str, str]
@@ -43,7 +44,9 @@ def _carry(method: Callable[Params, Result]) -> Callable[Params, Result]:
 class Adapter:
     """A `GEPAAdapter`. `objectives` are the named scores that drive fronts; `asked` counts the proposals asked for."""
 
-    def __init__(self, task: SearchTask, evaluator: SearchEvaluator, reflection: Reflection) -> None:
+    def __init__(
+        self, task: SearchTask, evaluator: SearchEvaluator, reflection: Reflection, max_merges: int = 0
+    ) -> None:
         self._task = task
         self._evaluator = evaluator
         self._reflection = reflection
@@ -52,7 +55,7 @@ class Adapter:
         self.propose_new_texts: ProposalFn | None = self._propose_new_texts  # gepa's protocol has it as an attribute
         self.objectives = _objective_floors(evaluator.evaluate(task.start, task.val))
         self.asked = 0
-        self.watcher = Watcher(self)
+        self.watcher = Watcher(self, Merger(self, task.val, max_merges))
 
     def evaluate(self, batch: list[TaskCase], candidate: Candidate, capture_traces: bool = False) -> Batch:
         """Evaluate a candidate; gepa pads minibatches with cases that they already hold, which are asked for once."""
@@ -93,7 +96,8 @@ class Adapter:
         texts: Candidate = {}
         for part in components_to_update:
             records: list[Record] = [dict(record) for record in reflective_dataset[part]]
-            if (text := self._reflection.rewrite(part, candidate[part], records)) is not None:
+            beside = {name: text for name, text in candidate.items() if name != part}
+            if (text := self._reflection.rewrite(part, candidate[part], records, beside)) is not None:
                 texts[part] = text
         if not texts:
             return {}
@@ -108,10 +112,25 @@ class Adapter:
         self._child = (child, texts)
         return texts
 
+    def put_forward_merge(self, child: Candidate, first: Candidate, second: Candidate) -> bool:
+        """Put the parts of two versions forward as one; return whether the evaluator took it."""
+        one, other = self._versions[_key(first)], self._versions[_key(second)]
+        taken = ", ".join(name for name in sorted(child) if child[name] != first[name])
+        try:
+            version = self._evaluator.propose(to_content(child, self._task), one, f"merged: {taken} of {other.id}")
+        except Rejected:
+            return False
+        self._versions[_key(child)] = version
+        return True
+
+    def forget(self, candidate: Candidate) -> None:
+        """Forget a candidate that is not in the population."""
+        del self._versions[_key(candidate)]
+
     def drop_child(self, reason: str) -> None:
         """Forget the candidate under trial, which gepa did not take up, and remember its texts for the proposer."""
         child, texts = self._child
-        del self._versions[_key(child)]
+        self.forget(child)
         self._reject(texts, reason)
 
     def _reject(self, texts: Candidate, reason: str) -> None:
@@ -120,14 +139,17 @@ class Adapter:
 
 
 class Watcher:
-    """Callbacks of gepa that keep a step as cheap as the first: nothing of a finished step is held."""
+    """Callbacks of gepa that keep a step as cheap as the first, since nothing of a finished one is held, and merge."""
 
-    def __init__(self, adapter: Adapter) -> None:
+    def __init__(self, adapter: Adapter, merger: Merger) -> None:
         self._adapter = adapter
+        self._merger = merger
 
+    @_carry
     def on_iteration_start(self, event: IterationStartEvent) -> None:
-        """Drop gepa's trace of the steps before this one."""
+        """Drop gepa's trace of the steps before this one, and try a merge."""
         del event["state"].full_program_trace[:-1]
+        self._merger.look(event)
 
     def on_candidate_rejected(self, event: CandidateRejectedEvent) -> None:
         """Take note of a candidate that did no better on its minibatch."""

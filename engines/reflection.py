@@ -17,7 +17,9 @@ from skynet.engine import (
     SearchBroken,
     SearchTask,
     TaskCase,
+    apply_edits,
     extract_fence,
+    parse_edits,
 )
 
 from .chat import placed_columns, value_text
@@ -88,9 +90,14 @@ class Reflection:
         self._attempts: deque[Attempt] = deque(maxlen=ATTEMPTS_TOLD)
         self._failures = 0
 
-    def rewrite(self, part: str, current: str, records: Sequence[Record]) -> str | None:
-        """Return a new text for the part, or None. Raises SearchBroken at the fifth failed request in a row."""
-        prompt = self._prompt(part, current, records)
+    def rewrite(
+        self, part: str, current: str, records: Sequence[Record], beside: Mapping[str, str] = {}
+    ) -> str | None:
+        """Return a new text for the part, or None. Raises SearchBroken at the fifth failed request in a row.
+
+        `beside` are the other parts, shown so that the new text fits them.
+        """
+        prompt = self._prompt(part, current, records, beside)
         try:
             reply = self._models.complete([{"role": "user", "content": prompt}], temperature=self._temperature)
         except ModelFailed as failed:
@@ -101,7 +108,7 @@ class Reflection:
             return None
         self._failures = 0
         try:
-            text = extract_fence(reply)
+            text = self._proposed(reply, current)
         except Rejected as rejected:
             self.reject(part, reply, str(rejected))
             return None
@@ -110,6 +117,11 @@ class Reflection:
             return None
         # A fence cannot show whether the text ends in a line break, so a text that came back unchanged has to stay so.
         return text + "\n" if current.endswith("\n") and not text.endswith("\n") else text
+
+    def _proposed(self, reply: str, current: str) -> str:
+        """Return the text that a reply proposes; for code, also by edits of the current one. Raises Rejected."""
+        edits = parse_edits(reply) if self._task.kind == "code" else []
+        return apply_edits(current, edits) if edits else extract_fence(reply)
 
     def reject(self, part: str, text: str, reason: str) -> None:
         """Remember that the text was not taken, and why, for the next requests."""
@@ -122,21 +134,22 @@ class Reflection:
                 f"the reflection model failed {self._failures} times in a row; the last time: {cause}"
             ) from None
 
-    def _prompt(self, part: str, current: str, records: Sequence[Record]) -> str:
+    def _prompt(self, part: str, current: str, records: Sequence[Record], beside: Mapping[str, str]) -> str:
         task = self._task
         sections = [
             ("", f"You improve {_subject(task, part)}. It is run on many cases, and each run is scored."),
             ("Objective", task.objective),
             ("Background", task.background),
-            ("How it is used", "\n".join(self._usage(current))),
+            ("How it is used", "\n".join(self._usage(part, current))),
             ("The text as it is now", _fenced(current)),
+            ("The other parts", "\n\n".join(f"## {name}\n{_fenced(text)}" for name, text in beside.items())),
             ("What came of it", "\n\n".join(_shown(number, record) for number, record in enumerate(records, 1))),
             ("Tried already and not taken", "\n\n".join(self._told(part))),
-            ("What to do", _request(current)),
+            ("What to do", _code_request(current) if task.kind == "code" else _request(current)),
         ]
         return "\n\n".join(f"# {title}\n{body}" if title else body for title, body in sections if body.strip())
 
-    def _usage(self, current: str) -> list[str]:
+    def _usage(self, part: str, current: str) -> list[str]:
         notes: list[str] = []
         if self._task.target == "chat" and self._task.kind == "text":
             notes.append(
@@ -144,7 +157,12 @@ class Reflection:
                 "or `assistant:` divide it into turns."
             )
         if self._task.kind == "code":
-            notes.append("It is a source file; names and signatures that its callers use must stay.")
+            notes.append(
+                "It is a Python file. One function of it is called with the input of a case, a dict, and returns the "
+                "output; its name and signature must stay. The file runs by itself in an empty folder."
+            )
+        if self._task.target == "chat" and self._task.kind == "parts":
+            notes.append(f"It is the {part} turn of a chat with a model.")
         if placed := placed_columns(current, self._columns):
             marks = ", ".join(f"{{{{ {column} }}}}" for column in placed)
             notes.append(f"Each run puts its input in the place of {marks}; these marks must stay as they are.")
@@ -174,6 +192,18 @@ def _request(current: str) -> str:
         "the text as it is now.\n"
         f"Reply with the whole new text between two lines {fence} and use that fence once. Only what stands between "
         "the two lines is taken."
+    )
+
+
+def _code_request(current: str) -> str:
+    fence = _fence_for(current)
+    return (
+        "Work out from the cases what the code does wrong, or where it wastes time, and mend it for inputs of this "
+        "sort in general, never for single cases. Reply in one of two ways.\n"
+        "Edits, each of them in these lines, where the passage stands exactly once in the code, to the letter, white "
+        "space too:\n"
+        "<<<<<<< SEARCH\na passage of the code as it is now\n=======\nwhat stands there instead\n>>>>>>> REPLACE\n"
+        f"Or the whole new file between two lines {fence}, with that fence used once. Explanations outside are ignored."
     )
 
 

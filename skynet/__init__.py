@@ -18,13 +18,17 @@ if TYPE_CHECKING:
     from skynet.metric.helpers import unmeasured as unmeasured
     from skynet.metric.reward import reward as reward
     from skynet.metric.verdict import verdict as verdict
+    from skynet.runs.api import optimize as optimize
     from skynet.scorers.composing import compose as compose
+    from skynet.typed.adapting import adapt as adapt
 
 _HOMES = {
+    "adapt": "skynet.typed.adapting",
     "check": "skynet.evaluation.api",
     "compose": "skynet.scorers.composing",
     "llm": "skynet.metric.helpers",
     "observation": "skynet.metric.helpers",
+    "optimize": "skynet.runs.api",
     "service_cost": "skynet.metric.helpers",
     "unmeasured": "skynet.metric.helpers",
     "reward": "skynet.metric.reward",
@@ -34,10 +38,12 @@ _HOMES = {
 _ROOMS = ("scorers",)
 __all__ = [
     "ModelError",
+    "adapt",
     "check",
     "compose",
     "llm",
     "observation",
+    "optimize",
     "reward",
     "scorers",
     "service_cost",

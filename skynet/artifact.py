@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 Kind = Literal["text", "parts", "code", "dspy"]
@@ -14,14 +15,14 @@ Content = str | dict[str, Any]
 ID_LENGTH = 12
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Artifact:
     """One immutable content: a string for `text` and `code`, named texts for `parts`, a program's state for `dspy`."""
 
     kind: Kind
     content: Content
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The first twelve hex digits of the SHA-256 over kind and content; equal contents have equal ids."""
         blob = json.dumps([self.kind, self.content], sort_keys=True, ensure_ascii=True, separators=(",", ":"))

@@ -17,7 +17,7 @@ from skynet.artifact import Kind as Kind
 
 Status = Literal["ok", "unmeasured", "failed"]
 Failure = Literal["target", "metric", "provider"]
-Message = dict[str, str]  # {"role": "system" | "user" | "assistant", "content": text}
+Message = Mapping[str, Any]  # {"role": "system" | "user" | "assistant", "content": text}, or OpenAI's larger shapes
 
 
 class RunStop(BaseException):
@@ -75,6 +75,7 @@ class Evaluation:
     `score` is what the metric returned, None when unmeasured or failed. `value` is always a number, for engines that
     need one: the score, the failure score, or for an unmeasured case the mean of the version's measured cases in the
     batch. `feedback` carries the error's text where something failed. Times are milliseconds, costs US dollars.
+    `steps` is what an engine said of its own rollout, and is None for every other evaluation.
     """
 
     version: str
@@ -93,15 +94,24 @@ class Evaluation:
     elapsed_ms: float | None = None
     cost_usd: float | None = None
     trace: Any = None
+    steps: Any = None
 
 
 class Rollout(Protocol):
-    """One case that the engine runs itself. `evaluation` is set at once when the journal already holds it."""
+    """One case that the engine runs itself. `evaluation` is set at once when the journal already holds it.
+
+    Otherwise the engine calls finish() or fail(), exactly one of them and once. `steps` is whatever plain value the
+    engine needs to go on from a stored rollout as from a new one; it comes back as `evaluation.steps`.
+    """
 
     evaluation: Evaluation | None
 
-    def finish(self, output: Any, trace: Any = None) -> Evaluation:
-        """Score the output; called exactly once, and not at all when `evaluation` was already there."""
+    def finish(self, output: Any, trace: Any = None, steps: Any = None) -> Evaluation:
+        """Score the output. `trace` is the trajectory that the metric may read."""
+        ...
+
+    def fail(self, error: Exception, steps: Any = None) -> Evaluation:
+        """Enter the run as failed by the version: nothing is scored."""
         ...
 
 
@@ -130,9 +140,28 @@ class SearchEvaluator(Protocol):
         """Clock and score a run that the engine makes itself, of a version or of a probe that is no candidate."""
         ...
 
+    def lane(self, name: str) -> AbstractContextManager[None]:
+        """Enter the work of another engine: the run shows its name, and standing still inside raises LaneStop."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Tell the user a sentence about the search; it stands in the run's events and in the report."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """A model's whole reply. `tool_calls` are OpenAI's objects; tokens are None when the provider counted none."""
+
+    text: str
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    finish_reason: str = "stop"
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
 
 class Models(Protocol):
-    """The run's models, metered and within the budget."""
+    """The run's models, metered and within the budget. A call made inside a rollout is charged to its case."""
 
     def has(self, role: str) -> bool:
         """Whether a model stands behind the role: task, reflection or metric."""
@@ -149,6 +178,38 @@ class Models(Protocol):
         """Return the model's reply. Raises ModelFailed when the provider fails for good or the reply never came."""
         ...
 
+    def ask(self, request: Mapping[str, Any], role: str = "reflection") -> ModelReply:
+        """Return the whole reply to a request. Raises ModelFailed as complete() does.
+
+        The request holds `messages` and, where set, `temperature`, `max_tokens`, `tools`, `tool_choice` and `extra`
+        (further OpenAI parameters).
+        """
+        ...
+
+
+class Programs(Protocol):
+    """What an engine can do with a DSPy program, whose file the host imported for it."""
+
+    def __call__(self, version: Version) -> Any:
+        """Return a fresh module with the version's state and no language model of its own."""
+        ...
+
+    def state(self, program: Any) -> Content:
+        """Return the content of a version: instructions and demonstrations of each predictor."""
+        ...
+
+    def output(self, prediction: Any) -> Any:
+        """Return what the metric scores of a prediction. Raises ValueError when a named field is missing."""
+        ...
+
+    def trajectory(self, prediction: Any) -> Any:
+        """Return the trajectory of an agent's prediction, None of any other."""
+        ...
+
+    def language_model(self, name: str, ask: Callable[[dict[str, Any]], ModelReply]) -> Any:
+        """Return a `dspy.LM` without a cache; `ask` answers its requests, which are those of Models.ask()."""
+        ...
+
 
 class ModelFailed(Exception):
     """A request of the engine that its provider did not answer, after all retries; the text has the cause."""
@@ -156,7 +217,11 @@ class ModelFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SearchTask:
-    """What an engine is given. `labelled_train` is empty unless the spec says `labels = true` for this engine."""
+    """What an engine is given. `labelled_train` is empty unless the spec says `labels = true` for this engine.
+
+    `repeats`: metric calls that one case of `evaluate` takes. `concurrency`: cases that an engine may run at a time in
+    rollouts. `program` is there for DSPy programs only.
+    """
 
     kind: Kind
     target: str
@@ -170,7 +235,9 @@ class SearchTask:
     labelled_train: tuple[LabelledCase, ...] = ()
     output_column: str | None = None
     check: Callable[[Content], str | None] = lambda content: None
-    program: Callable[[Version], Any] | None = None
+    program: Programs | None = None
+    concurrency: int = 1
+    repeats: int = 1
 
 
 class Engine(Protocol):

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from skynet.errors import SkynetError
@@ -16,7 +17,7 @@ class DataError(SkynetError):
     """Data that cannot be used; the text names the file and, where there is one, the line."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """One row: `expected` is keyed by output column, None when every output is missing. `line` starts at 1."""
 
@@ -26,7 +27,7 @@ class Case:
     file: str
     line: int
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         """SHA-256 over input and expected; id and place in the file do not count."""
         return content_hash([self.input, self.expected])

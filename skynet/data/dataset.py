@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -44,13 +44,19 @@ def load_dataset(spec: DataSpec | None, root: Path) -> Dataset:
         parts = _divided(spec, spec.split, root, warnings)
     if not parts["train"]:
         raise DataError(f"{spec.path}: no row is in train, and the search learns from train")
+    return as_dataset(parts, warnings)
+
+
+def as_dataset(parts: Mapping[str, Sequence[Case]], warnings: Sequence[str] = ()) -> Dataset:
+    """Return divided cases as a dataset; without val, train serves as val. Adds warnings of what is not held out."""
+    found = list(warnings)
     train, test = tuple(parts["train"]), tuple(parts["test"])
     val = tuple(parts["val"]) or train
     if val is train:
-        warnings.append("there is no val split: train serves as val, so val scores are not held out")
+        found.append("there is no val split: train serves as val, so val scores are not held out")
     if not test:
-        warnings.append("there is no test split: the run ends without a verdict on unseen cases")
-    return Dataset(train, val, test, (*warnings, *_leaks(train, val, test)))
+        found.append("there is no test split: the run ends without a verdict on unseen cases")
+    return Dataset(train, val, test, (*found, *_leaks(train, val, test)))
 
 
 def sample_cases(dataset: Dataset, count: int = 3, seed: int = 0) -> list[Case]:

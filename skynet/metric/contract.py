@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
@@ -94,8 +95,26 @@ def _scored(score: object, side_info: object) -> Scored:
         raise BadReturn(f"The side info is not a dict. It is {show(side_info)}. {_PAIR}")
     feedback = _feedback(side_info)
     rest = {key: value for key, value in side_info.items() if key not in ("feedback", "scores")}
-    warnings = () if feedback.strip() else (_BLANK,)
+    warnings: tuple[str, ...] = () if feedback.strip() else (_BLANK,)
+    bounds = declared_range(rest)
+    if bounds is not None and not bounds[0] <= number <= bounds[1]:
+        warnings += (f"The score {number:g} is outside the range that it declares, {bounds[0]:g} to {bounds[1]:g}.",)
     return Scored(number, feedback, _named_scores(side_info), rest, warnings)
+
+
+def declared_range(side_info: Mapping[Any, Any]) -> tuple[float, float] | None:
+    """Return the lowest and highest score that the side info declares under "range", or None.
+
+    A value that is no pair of two rising numbers is a key of the user's own.
+    """
+    declared = side_info.get("range")
+    if not isinstance(declared, tuple | list) or len(declared) != 2:
+        return None
+    try:
+        low, high = finite(declared[0]), finite(declared[1])
+    except NotANumber:
+        return None
+    return (low, high) if low < high else None
 
 
 def _seen(value: object) -> str:

@@ -74,6 +74,15 @@ def _observed(name: str) -> Observation:
 
 
 def _ask(call: Call, request: dict[str, Any]) -> str:
+    text: str = answer_of(call, request)["text"]
+    return text
+
+
+def answer_of(call: Call, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the host's whole answer to a request: `text`, `tool_calls`, `finish_reason` and the token counts.
+
+    Raises ModelError when the provider failed, Stopped when the call was ended.
+    """
     if call.stopped is not None:
         raise Stopped(call.stopped)  # user code caught the first one; the doors stay closed
     reply = call.ask(request)
@@ -82,8 +91,7 @@ def _ask(call: Call, request: dict[str, Any]) -> str:
         raise Stopped(call.stopped)
     if "error" in reply:
         raise ModelError(reply["error"])
-    text: str = reply["text"]
-    return text
+    return reply
 
 
 def _ask_for_object(call: Call, request: dict[str, Any], schema: Schema) -> Any:

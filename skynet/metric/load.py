@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from skynet.errors import nearest
+from skynet.errors import SkynetError, nearest
 from skynet.metric.function import definition, function_globals, function_uses_llm
 from skynet.metric.module import parse_source, read_source, run_file
 from skynet.metric.problem import LoadProblem, Stage
 from skynet.metric.reward_spec import RewardError, RewardSpec, check_reward_spec
-from skynet.metric.signature import BadSignature, CallStyle, call_style
+from skynet.metric.signature import CallStyle, call_style
 from skynet.metric.source import binding_lines, imported_names, is_hidden, neighbour, uses_llm
+
+Turn = Callable[[Any], Any]  # makes a function of what else may be called `score`; raises SkynetError
 
 _EXAMPLE = 'def score(input, output, expected=None): ... return 1.0, {"feedback": "Correct."}'
 
@@ -37,7 +39,11 @@ class LoadedMetric:
     files: tuple[str, ...]
 
 
-def load_metric(path: str | Path) -> LoadedMetric:
+def _as_it_is(score: Any) -> Any:
+    return score
+
+
+def load_metric(path: str | Path, turn: Turn = _as_it_is) -> LoadedMetric:
     """Run metric.py as the module `metric`, its folder being the last entry of sys.path. Raises LoadProblem."""
     path = Path(path).absolute()
     tree = parse_source(read_source(path), path)
@@ -50,30 +56,30 @@ def load_metric(path: str | Path) -> LoadedMetric:
     if not hasattr(module, "score"):
         hint = nearest("score", [name for name, value in vars(module).items() if callable(value)])
         raise LoadProblem("Metric function", f"{path.name} has no function `score`.{hint} Add one: {_EXAMPLE}")
-    style = _style(module.score, line)
+    score, style = _callable(module.score, turn, line)
     spec_lines = binding_lines(tree, "REWARD_SPEC")
     spec = _reward_spec(vars(module), spec_lines[-1] if spec_lines else None)
     warnings: list[tuple[Stage, str]] = [("Metric load", text) for text in hidden]
     warnings += [("Metric function", text) for text in _redefined(lines)]
     return LoadedMetric(
-        module.score, style, spec, tuple(warnings), _calls_llm(tree, path), str(path), line, (str(path),)
+        score, style, spec, tuple(warnings), _calls_llm(tree, path), str(path), line, (str(path),)
     )
 
 
-def load_function(function: object) -> LoadedMetric:
+def load_function(function: object, turn: Turn = _as_it_is) -> LoadedMetric:
     """Take a function given from Python as the metric. Raises LoadProblem."""
     file, line = definition(function)
-    style = _style(function, line)
+    score, style = _callable(function, turn, line)
     spec = _reward_spec(function_globals(function), None)
     files = () if file is None else (file,)
-    score: Any = function  # callable, or there would be no style
     return LoadedMetric(score, style, spec, (), function_uses_llm(function), file, line, files)
 
 
-def _style(score: object, line: int | None) -> CallStyle:
+def _callable(given: Any, turn: Turn, line: int | None) -> tuple[Callable[..., Any], CallStyle]:
     try:
-        return call_style(score)
-    except BadSignature as fault:
+        score = turn(given)
+        return score, call_style(score)
+    except SkynetError as fault:
         raise LoadProblem("Metric function", str(fault), line) from fault
 
 

@@ -155,7 +155,7 @@ class Gateway:
         entry: LedgerEntry | None = None
         try:
             timing = Timing(time.perf_counter(), clock)
-            raw = self._answer(role, spec, line, request, halt, timing)
+            raw = self._answer(role, spec, line, request, halt, Halt(cancel), timing)
             reply = _reply(raw, spec.name, price, timing)
             entry = _entry(reply, role, scope)
             self._ledger.append(entry)
@@ -163,6 +163,11 @@ class Gateway:
         finally:
             if settle is not None:
                 settle(entry)
+
+    def bound(self, role: Role, messages: Sequence[Message], options: CallOptions, scope: Scope) -> ReserveRequest:
+        """Return the upper bounds of a call that is not made yet."""
+        spec = self._spec(role)
+        return upper_bound(role, build_request(spec, messages, options, self._timeout), price_of(spec), scope)
 
     def close(self) -> None:
         """End all waits with Cancelled, refuse further calls, and free connections and backends."""
@@ -199,13 +204,20 @@ class Gateway:
         return RemoteBackend(spec.name, key, self._keys)
 
     def _answer(
-        self, role: Role, spec: ModelSpec, line: Line, request: ModelRequest, halt: Halt, timing: Timing
+        self,
+        role: Role,
+        spec: ModelSpec,
+        line: Line,
+        request: ModelRequest,
+        halt: Halt,
+        cancel: Halt,  # a closing gateway lets a request that is under way end, its caller's wish does not
+        timing: Timing,
     ) -> RawReply:
         def attempt() -> RawReply:
             timing.attempts += 1
             began = time.perf_counter()
             try:
-                raw = line.backend.complete(request)
+                raw = cancel.during(lambda: line.backend.complete(request))
             except ProviderFault:
                 timing.failed(began)
                 raise

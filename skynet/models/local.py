@@ -66,12 +66,17 @@ class LocalBackend:
             return self._children[file]
 
 
+def library_problem(name: str) -> str | None:
+    """Return why no local model, such as the one called `name`, can run here; None when it can."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        return f"{name} needs llama.cpp, which is not installed: `pip install 'skynet-optimizer[local]'`."
+    return None
+
+
 def find_model(name: str, root: Path, environ: Mapping[str, str]) -> Path:
     """Return the GGUF file behind a `local/...` name. Raises ProviderFault that says what to install, pull or mend."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        raise ProviderFault(
-            f"{name} needs llama.cpp, which is not installed: `pip install 'skynet-optimizer[local]'`.", transient=False
-        )
+    if (problem := library_problem(name)) is not None:
+        raise ProviderFault(problem, transient=False)
     short = name.removeprefix(PREFIX)
     if short.endswith(".gguf"):
         file = root / Path(short).expanduser()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from skynet.errors import SkynetError
 from skynet.models.backend import ProviderFault, RawReply
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 SLICE = 0.02  # seconds between two looks at the cancel flags
+LOOK = 0.1  # the same while a request is under way, of which there may be many
+
+T = TypeVar("T")
 
 
 class Cancelled(SkynetError):
@@ -79,6 +83,26 @@ class Halt:
             while (left := end - time.monotonic()) > 0:
                 time.sleep(min(left, SLICE))
                 self.check()
+
+    def during(self, work: Callable[[], T]) -> T:
+        """Do `work` on a thread of its own; a flag set meanwhile raises Cancelled here and leaves the work to itself.
+
+        A request that waits for a silent server cannot be taken back, so a run that stops must not wait for it.
+        """
+        if not self._flags:
+            return work()
+        done: Future[T] = Future()
+
+        def serve() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - raised in the caller, if it still waits
+                done.set_exception(error)
+
+        threading.Thread(target=serve, name="skynet-request", daemon=True).start()
+        while not wait([done], LOOK).done:
+            self.check()
+        return done.result()
 
     @contextmanager
     def holding(self, slots: threading.Semaphore) -> Iterator[None]:

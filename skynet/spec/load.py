@@ -27,14 +27,17 @@ def load_spec(path: Path, given: Mapping[str, Any] | None = None, code: Collecti
 
 
 def merged(data: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `data` with the keys of `given` put in, table by table; a table of another `kind` is replaced whole."""
+    """Return `data` with the keys of `given` put in, table by table.
+
+    A table of another `kind` or `name` is replaced whole: the options of one engine or model mean nothing to another.
+    """
     both = dict(data)
     for key, value in given.items():
         inner = both.get(key)
         both[key] = value
         if isinstance(value, Mapping) and isinstance(inner, Mapping):
-            same_kind = value.get("kind", inner.get("kind")) == inner.get("kind")
-            both[key] = merged(inner, value) if same_kind else value
+            same = all(value.get(mark, inner.get(mark)) == inner.get(mark) for mark in ("kind", "name"))
+            both[key] = merged(inner, value) if same else value
     return both
 
 

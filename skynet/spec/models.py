@@ -64,7 +64,7 @@ class ArtifactSpec(Section):
     """What is optimized. `entry` is the function of a code artifact and means nothing for other kinds."""
 
     kind: Literal["text", "parts", "code", "dspy"] = Field(default="text", description="text, parts, code or dspy")
-    path: PathText | None = Field(default=None, description="the path of the artifact's file")
+    path: PathText | None = Field(default=None, description="a file, or the folder of a parts artifact")
     entry: str = Field(default="run", min_length=1, description="the name of a function in a code artifact")
 
 
@@ -84,6 +84,7 @@ class TargetSpec(Section):
     body: Any = Field(default=None, description="the JSON body, with {{ artifact }} and {{ input.name }}")
     answer: str | None = Field(default=None, description="the path of the answer in the reply")
     trajectory: str | None = Field(default=None, description="the path of the trajectory in the reply")
+    cost: str | None = Field(default=None, description="the path of the dollars that the case cost in the reply")
     argv: Texts | None = Field(default=None, min_length=1, description="an array of texts: a program and its arguments")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from skynet.spec.rows import ColumnSplit, DataSpec, PathSplit
 _TARGET_KEYS = {
     "chat": {"choices"},
     "python": {"path", "env"},
-    "http": {"url", "method", "headers", "body", "answer", "trajectory", "env"},
+    "http": {"url", "method", "headers", "body", "answer", "trajectory", "cost"},
     "command": {"argv", "env"},
     "code": {"env"},
     "dspy": {"env"},
@@ -27,6 +28,9 @@ _TARGET_NEEDS = {
 }
 
 
+_ARTIFACT = re.compile(r"\{\{\s*artifact\b")
+
+
 def broken_rules(spec: Spec, code: Collection[str] = ()) -> Iterator[Fault]:
     """Yield each combination of keys that makes no sense, and each named file that is not there.
 
@@ -34,6 +38,7 @@ def broken_rules(spec: Spec, code: Collection[str] = ()) -> Iterator[Fault]:
     """
     yield from _artifact(spec)
     yield from _target(spec)
+    yield from _artifact_place(spec)
     yield from _metric(spec)
     if spec.data is not None:
         yield from _columns(spec.data)
@@ -50,6 +55,8 @@ def _artifact(spec: Spec) -> Iterator[Fault]:
         return
     if artifact.kind == "dspy":
         yield Fault("artifact.path", "", 'is missing; name the file of the DSPy program, such as "program.py".')
+    elif artifact.kind == "parts":
+        yield Fault("artifact.path", "", "is missing; name the folder that holds one text file for each part.")
     elif not spec.objective.strip():
         message = "is missing; without it the first version is written from the objective, which is missing too."
         yield Fault("artifact.path", "", message)
@@ -72,6 +79,21 @@ def _target(spec: Spec) -> Iterator[Fault]:
     key, advice = _TARGET_NEEDS.get(target.kind, ("kind", ""))
     if getattr(target, key) is None:
         yield Fault(f"target.{key}", "", f"is missing; a target of kind {target.kind} needs it: {advice}.")
+
+
+def _artifact_place(spec: Spec) -> Iterator[Fault]:
+    """Yield where a request or a command leaves the artifact out, so that no version could change anything."""
+    target = spec.target
+    if target.kind == "command" and target.argv is not None and "{artifact}" not in " ".join(target.argv):
+        yield fault("target.argv", list(target.argv), 'leaves out "{artifact}", which stands for the artifact\'s file.')
+    if target.kind != "http" or target.url is None:
+        return
+    if target.method == "GET" and target.body is not None:
+        yield fault("target.body", target.body, "a GET request has no body; place the values in target.url.")
+    elif target.method == "GET" and not _ARTIFACT.search(target.url):
+        yield fault("target.url", target.url, "leaves out {{ artifact }}, and a GET request has no body.")
+    elif target.body is not None and not _ARTIFACT.search(f"{target.body} {target.url}"):
+        yield fault("target.body", target.body, "leaves out {{ artifact }}; put it where the agent takes its prompt.")
 
 
 def _metric(spec: Spec) -> Iterator[Fault]:

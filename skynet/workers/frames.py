@@ -17,6 +17,7 @@ from typing import Any
 HEADER = struct.Struct(">I")
 _JSON_INT_BITS = 14_000  # Python refuses decimal integers above 4,300 digits; longer ones cross as hexadecimal
 _DEEPEST = "it is nested too deeply, or holds itself"
+_ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))  # json.dumps would make one for each frame
 
 
 class Unsupported(ValueError):
@@ -137,14 +138,14 @@ def unpack(value: Any) -> Any:
 
 def encode(message: dict[str, Any]) -> bytes:
     """Return the frame of a message whose values are packed already."""
-    body = json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    body = _ENCODER.encode(message).encode("ascii")
     return HEADER.pack(len(body)) + body
 
 
 def decode(body: bytes) -> dict[str, Any]:
     """Return the message in a frame's body, values unpacked. Raises ValueError on what `encode` never makes."""
     try:
-        message = json.loads(body)
+        message = json.loads(body.decode("ascii"))
         message = unpack(message) if b'"$' in body else message
     except (KeyError, TypeError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"not a frame: {type(error).__name__}: {error}") from error

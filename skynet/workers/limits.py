@@ -47,11 +47,11 @@ def worker_environment(host: Mapping[str, str], passed: Iterable[str] = ()) -> d
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from skynet.workers.template import main; main()"
 
 
-def interpreter(folder: str) -> list[str]:
-    """Return the command of a fresh interpreter that finds what the host finds, less the user's own folder.
+def interpreter(*folders: os.PathLike[str]) -> list[str]:
+    """Return the command of a fresh interpreter that finds what the host finds, less what lies in the user's folders.
 
-    That folder is put last by the worker, so that nothing in it shadows the library.
+    The one of the user's file is put last by the worker, so that nothing in it shadows the library.
     """
-    own = os.path.realpath(folder)
-    path = [entry for entry in sys.path if entry and os.path.realpath(entry) != own]
+    own = {os.path.realpath(folder) for folder in folders}
+    path = [entry for entry in sys.path if entry and os.path.realpath(entry) not in own]
     return [sys.executable, "-P", "-c", _START, json.dumps(path)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import threading
+from dataclasses import dataclass, field
 from typing import Any
 
 from skynet.workers.fault import Fault
@@ -12,6 +13,17 @@ from skynet.workers.worker import Ask, Outcome, WorkerHandle
 
 LOAD_SECONDS = 60.0
 _PINGS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a worker loads besides the setup's config. A worker serves one key only: another key is another worker."""
+
+    key: str = ""
+    config: dict[str, Any] = field(default_factory=dict)
+
+
+_PLAIN = Load()
 
 
 class WorkerPool:
@@ -23,7 +35,8 @@ class WorkerPool:
         self._starter = Starter(setup)
         self._free = threading.Semaphore(size)
         self._lock = threading.Lock()
-        self._idle: list[WorkerHandle] = []
+        self._size = size
+        self._idle: list[WorkerHandle] = []  # the one that waits longest first
         self._lent: set[WorkerHandle] = set()
         self._closed = False
 
@@ -49,15 +62,17 @@ class WorkerPool:
         ask: Ask | None = None,
         seed: int = 0,
         cancel: threading.Event | None = None,
+        load: Load = _PLAIN,
     ) -> Outcome:
         """Run one call in a worker of its own; waiting for a free worker and loading it count against no timeout.
 
-        `timeout` is in seconds. `ask` answers the model requests of the call; `seed` seeds its random numbers.
+        `timeout` is in seconds. `ask` answers the model requests of the call; `seed` seeds its random numbers. `load`
+        names what the worker must hold: one that holds something else is not lent, but replaced when there is no room.
         """
         with self._free:
             if self._closed:
                 return Outcome("cancelled", fault=Fault("cancelled", "the workers are closed"))
-            handle, failed = self._loaded_worker(cancel)
+            handle, failed = self._loaded_worker(cancel, load)
             if failed is not None:
                 return failed
             try:
@@ -65,10 +80,10 @@ class WorkerPool:
             finally:
                 self._take_back(handle)
 
-    def clock_floor_ms(self, timeout: float = 10.0) -> float:
+    def clock_floor_ms(self, timeout: float = 10.0, load: Load = _PLAIN) -> float:
         """Return the least that a call can be clocked at here: the median of what calls that do nothing take."""
         with self._free:
-            handle, failed = self._loaded_worker(None)
+            handle, failed = self._loaded_worker(None, load)
             if failed is not None:
                 return float("nan")
             try:
@@ -76,21 +91,34 @@ class WorkerPool:
             finally:
                 self._take_back(handle)
 
-    def _loaded_worker(self, cancel: threading.Event | None) -> tuple[WorkerHandle, Outcome | None]:
-        with self._lock:
-            if self._idle:
-                handle = self._idle.pop()
-                self._lent.add(handle)
-                return handle, None
-        handle = WorkerHandle(self._starter.start(), self._setup.limits)
+    def _loaded_worker(self, cancel: threading.Event | None, load: Load) -> tuple[WorkerHandle, Outcome | None]:
+        idle = self._take_idle(load.key)
+        if idle is not None:
+            return idle, None
+        handle = WorkerHandle(self._starter.start(), self._setup.limits, load.key)
         with self._lock:
             self._lent.add(handle)
-        outcome = handle.load(dict(self._setup.config), self._load_seconds, cancel)
+        outcome = handle.load(self._setup.config | load.config, self._load_seconds, cancel)
         if outcome.kind == "ok":
             return handle, None
         handle.end()
         self._take_back(handle)
         return handle, outcome
+
+    def _take_idle(self, key: str) -> WorkerHandle | None:
+        """Lend an idle worker that holds this key; without one, end an idle worker where a new one has no room."""
+        replaced = None
+        with self._lock:
+            for handle in reversed(self._idle):
+                if handle.key == key:
+                    self._idle.remove(handle)
+                    self._lent.add(handle)
+                    return handle
+            if self._idle and len(self._idle) + len(self._lent) >= self._size:
+                replaced = self._idle.pop(0)
+        if replaced is not None:
+            replaced.end()
+        return None
 
     def _take_back(self, handle: WorkerHandle) -> None:
         with self._lock:

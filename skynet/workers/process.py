@@ -33,6 +33,7 @@ class WorkerSetup:
     """What makes the workers of a pool: the entry (`module:function`), its config, the folder, and the limits.
 
     `config` must hold values that `frames.pack` takes; `preload` names modules that the template imports once.
+    Nothing is imported from the folders in `hidden`.
     """
 
     entry: str
@@ -41,6 +42,7 @@ class WorkerSetup:
     preload: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    hidden: tuple[Path, ...] = ()
 
 
 class Process:
@@ -179,7 +181,7 @@ class Starter:
         }  # fmt: skip
         with theirs:
             process = subprocess.Popen(
-                [*interpreter(str(setup.folder)), str(theirs.fileno()), json.dumps(options)],
+                [*interpreter(setup.folder, *setup.hidden), str(theirs.fileno()), json.dumps(options)],
                 env=setup.environment,
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,

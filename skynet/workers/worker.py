@@ -146,9 +146,10 @@ class Wire:
 
 
 class WorkerHandle:
-    """One worker process and the calls made to it; used by one thread at a time."""
+    """One worker process and the calls made to it; used by one thread at a time. `key` names what it has loaded."""
 
-    def __init__(self, process: Process, limits: Limits) -> None:
+    def __init__(self, process: Process, limits: Limits, key: str = "") -> None:
+        self.key = key
         self._process = process
         self._limits = limits
         self._wire = Wire(process)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from skynet.engine import (
     Artifact,
     Content,
     Evaluation,
+    LaneStop,
     Message,
     ModelFailed,
     Rejected,
@@ -42,6 +43,9 @@ class Books:
     versions: dict[str, Version] = field(default_factory=dict)
     rejected: list[str] = field(default_factory=list)
     known: dict[tuple[str, str], Evaluation] = field(default_factory=dict)
+    lanes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    in_lane: bool = False
     stop: BaseException = field(default_factory=lambda: RunStop("budget_metric_calls"))
 
     def __post_init__(self) -> None:
@@ -85,6 +89,18 @@ class Books:
     ) -> AbstractContextManager[Rollout]:
         raise NotImplementedError("these engines run nothing themselves")
 
+    @contextmanager
+    def lane(self, name: str) -> Iterator[None]:
+        self.lanes.append(name)
+        self.in_lane, self.idle = True, 0
+        try:
+            yield
+        finally:
+            self.in_lane, self.idle = False, 0
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
     def value(self, version: Version) -> float | None:
         """The mean on val of a version that was tried on all of it, else None."""
         found = [self.known.get((version.id, case.id)) for case in self.task.val]
@@ -100,7 +116,7 @@ class Books:
         self.paid += paid
         self.idle = 0 if paid else self.idle + 1
         if self.idle > 3 * IDLE_STEPS:  # a step of an engine is up to three calls of the doors
-            raise RunStop("converged")
+            raise LaneStop("converged") if self.in_lane else RunStop("converged")
 
 
 @dataclass

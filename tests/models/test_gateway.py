@@ -216,6 +216,15 @@ def test_a_local_name_goes_to_the_local_backend(make_gateway: MakeGateway) -> No
     assert caught.value.permanent
 
 
+def test_a_set_cancel_flag_ends_the_wait_for_a_silent_server(
+    make_gateway: MakeGateway, model_server: ModelServer
+) -> None:
+    model_server.latency = 2
+    gateway = make_gateway()
+    ended = _after_cancel(lambda flag: gateway.complete("task", ASK, cancel=flag), model_server)
+    assert ended < model_server.latency / 2
+
+
 def test_a_set_cancel_flag_ends_the_wait_for_a_slot(make_gateway: MakeGateway, model_server: ModelServer) -> None:
     model_server.latency = 2
     gateway = make_gateway(concurrency=1)

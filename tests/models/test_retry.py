@@ -72,3 +72,19 @@ def test_a_slot_is_given_back_after_an_error() -> None:
     with pytest.raises(KeyError), Halt().holding(slots):
         raise KeyError
     assert slots.acquire(blocking=False)
+
+
+def test_work_under_way_is_left_to_itself_when_a_flag_is_set() -> None:
+    flag, go = threading.Event(), threading.Event()
+    threading.Timer(0.05, flag.set).start()
+    with pytest.raises(Cancelled):
+        Halt(flag).during(lambda: go.wait(60))
+    go.set()
+
+
+def test_work_hands_out_its_result_or_its_error() -> None:
+    attempts = Attempts(_fault())
+    for halt in (Halt(), Halt(threading.Event())):
+        assert halt.during(lambda: 7) == 7
+    with pytest.raises(ProviderFault):
+        Halt(threading.Event()).during(attempts)
