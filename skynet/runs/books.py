@@ -1,0 +1,76 @@
+"""The durable books of one run, as the evaluation writes and reads them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from skynet.artifact import Artifact
+from skynet.evaluation.amounts import Amounts
+from skynet.evaluation.record import Record
+from skynet.runs.events import EventKind, Events
+from skynet.runs.journal import Journal
+from skynet.runs.store import RunRow, Store
+from skynet.runs.versions import Versions
+
+
+class RunBooks:
+    """Journal, versions and events of one run together."""
+
+    def __init__(self, store: Store, run: RunRow) -> None:
+        self.journal = Journal(store, run)
+        self.events = Events(store, run)
+        self.versions = Versions(store, run)
+
+    def known(self, key: str) -> Record | None:
+        """Return what an evaluation ended with, or None."""
+        body = self.journal.get("evaluation", key)
+        return None if body is None else Record.from_json(body)
+
+    def begin(self, key: str, record: dict[str, Any]) -> None:
+        """Store that an evaluation starts."""
+        self.journal.begin("evaluation", key, {"metric_calls": 1}, **record)
+
+    def end(self, key: str, record: Record, metric_calls: int) -> None:
+        """Store what an evaluation ended with, and its event: it ends once, so that the event needs no key."""
+        event = self.events.write(
+            "evaluated",
+            version=record.version,
+            reason=None if record.fault is None else f"{record.failure}: {record.fault}",
+            case=record.case,
+            score=record.score,
+            metric_calls=metric_calls,
+        )
+        self.journal.end(
+            "evaluation",
+            key,
+            record.to_json(),
+            also=[event],
+            status=record.status,
+            cost_usd=record.cost_usd,
+            failure=record.failure,
+            score=record.score,
+            elapsed_ms=record.elapsed_ms,
+        )
+
+    def cancel(self, key: str) -> None:
+        """Forget an evaluation that was begun and not finished."""
+        self.journal.cancel("evaluation", key)
+
+    def add_version(self, artifact: Artifact, parent: str | None, note: str, spent: Amounts) -> None:
+        """Store a version that was put forward, and its event with what was spent by then."""
+        event = self.events.write(
+            "proposed", version=artifact.id, reason=note, key=f"proposed:{artifact.id}",
+            metric_calls=spent.metric_calls,
+        )  # fmt: skip
+        self.versions.add(artifact, parent, note, also=[event])
+
+    def accepted(self, version: str, val: float | None, spent: Amounts) -> None:
+        """Append the event that a version is the best on val now."""
+        self.event(
+            "accepted", f"accepted:{version}", version=version, reason="best on val", val=val,
+            metric_calls=spent.metric_calls, usd=spent.usd,
+        )  # fmt: skip
+
+    def event(self, kind: str, key: str, *, version: str | None = None, reason: str | None = None, **more: Any) -> None:
+        """Append an event, once for each key."""
+        self.events.append(cast(EventKind, kind), version=version, reason=reason, key=key, **more)

@@ -1,0 +1,118 @@
+"""What a run's results depend on: a changed part means that its journal may not be used without saying so."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from skynet.data.case import Case, content_hash
+from skynet.evaluation.project import Project
+
+DISTRIBUTION = "skynet-optimizer"
+
+
+def fingerprint(project: Project) -> dict[str, Any]:
+    """Return one hash or plain value for each part that results depend on.
+
+    Concurrency, prices, budgets and timeouts are not in it: changing them changes no result.
+    """
+    spec = project.spec
+    return {
+        "skynet": version(DISTRIBUTION),
+        "objective": content_hash([spec.objective, spec.background]),
+        "start": None if project.start is None else project.start.id,
+        "data": data_fingerprint(project),
+        "target": _target(project),
+        "metric": code_fingerprint(project.metric_source),
+        "models": {role: _model(project, role) for role in ("task", "reflection", "metric")},
+        "engine": content_hash(spec.engine.model_dump(mode="json")),
+        "evaluation": {"repeats": spec.evaluation.repeats, "seed": project.seed},
+        "scores": {"maximum": spec.metric.maximum, "failure_score": spec.metric.failure_score},
+        "limits": content_hash(spec.limits.model_dump(mode="json")),
+    }
+
+
+def changed_parts(stored: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return the names of the parts that differ, `models.task` where it is a model."""
+    changed: list[str] = []
+    for name in sorted({*stored, *now}):
+        before, after = stored.get(name), now.get(name)
+        if isinstance(before, dict) and isinstance(after, dict):
+            changed += [f"{name}.{inner}" for inner in changed_parts(before, after)]
+        elif before != after:
+            changed.append(name)
+    return changed
+
+
+def data_fingerprint(project: Project) -> str:
+    """Return the hash of all cases in their splits."""
+    data = project.dataset
+    splits: tuple[Iterable[Case], ...] = (data.train, data.val, data.test)
+    return content_hash([[f"{case.id}={case.content_hash}" for case in split] for split in splits])
+
+
+def evaluation_scope(parts: dict[str, Any]) -> str:
+    """Return the hash of what an evaluation depends on besides version, case and repetition."""
+    names = ("skynet", "target", "metric", "models", "limits", "evaluation")
+    return content_hash([parts[name] for name in names])[:16]
+
+
+def _target(project: Project) -> str:
+    spec = project.spec.target
+    described = spec.model_dump(mode="json", exclude={"timeout"})
+    source = project.target_source
+    entry = project.spec.artifact.entry if spec.kind == "code" else None
+    files = [project.spec.resolve(argument) for argument in spec.argv or ()]
+    programs = [code_fingerprint(file) for file in files if file.is_file()]  # a command's own, in the project's folder
+    return content_hash([described, None if source is None else code_fingerprint(source), entry, programs])
+
+
+def _model(project: Project, role: Any) -> Any:
+    return project.gateway.describe(role) if project.gateway.has(role) else None
+
+
+def code_fingerprint(source: Path | Callable[..., Any]) -> str:
+    """Return the hash of a file and the project files that it imports, or of a function's source and closure."""
+    if isinstance(source, Path):
+        return content_hash({str(file.name): file.read_bytes() for file in _with_neighbours(source)})
+    function: Any = inspect.unwrap(source)
+    try:
+        text = inspect.getsource(function)
+    except (OSError, TypeError):  # typed into a prompt, or an instance: its compiled form is all there is
+        code = getattr(function, "__code__", None)
+        text = repr(type(function)) if code is None else code.co_code.hex() + repr(code.co_consts)
+    try:
+        values = {name: repr(value) for name, value in inspect.getclosurevars(function).nonlocals.items()}
+    except TypeError:  # not a plain function: it has no closure
+        values = {}
+    return content_hash([text, values])
+
+
+def _with_neighbours(path: Path) -> list[Path]:
+    """Return the file and every file beside it that it imports, directly or through another."""
+    found = {path: None}
+    waiting = [path]
+    while waiting:
+        for name in _imports(waiting.pop()):
+            parts = name.split(".")
+            for candidate in (path.parent / f"{parts[0]}.py", *(path.parent / parts[0]).glob("**/*.py")):
+                if candidate.is_file() and candidate not in found:
+                    found[candidate] = None
+                    waiting.append(candidate)
+    return sorted(found)
+
+
+def _imports(path: Path) -> Iterable[str]:
+    try:
+        tree = ast.parse(path.read_bytes())
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
