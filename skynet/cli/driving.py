@@ -1,0 +1,128 @@
+"""`skynet submit`, `runs watch` and `runs cancel`: a run in a process of its own, followed and stopped from another."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skynet.errors import SkynetError
+
+if TYPE_CHECKING:
+    from skynet.runs.events import Event
+    from skynet.runs.store import RunRow, Store
+
+_START_SECONDS = 120.0
+_LOOK_SECONDS = 0.2
+_CANCEL_SECONDS = 10.0
+
+
+def run_submit_command(directory: Path, arguments: Sequence[str]) -> int:
+    """Check the project, start its run in a process of its own, print the run's id."""
+    from skynet.cli.check import run_check_command
+    from skynet.runs.session import STORE_FOLDER
+
+    status = run_check_command(directory, False, None, None, None, None, None)
+    if status:
+        return status
+    folder = directory.absolute() / STORE_FOLDER / "runs"
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / f"submit-{time.time_ns()}.log"
+    command = [sys.executable, "-m", "skynet.cli.main", "run", str(directory.absolute()), *arguments]
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, cwd=directory
+        )
+    run = _await_run(directory, process, log)
+    log.rename(folder / f"{run}.log")
+    print(run)
+    print(f"Follow it with `skynet runs watch {run}`; its log is {folder / f'{run}.log'}.", file=sys.stderr)
+    return 0
+
+
+def _await_run(directory: Path, process: subprocess.Popen[bytes], log: Path) -> str:
+    """Return the id of the run that `process` drives, once it has a row."""
+    from skynet.runs.lock import driver_pid
+    from skynet.runs.session import open_store
+
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        ended = process.poll() is not None
+        if (directory / ".skynet" / "skynet.db").exists():
+            with open_store(directory, create=False) as store:
+                for row in store.runs()[:5]:
+                    if driver_pid(store.folder, row.id) == process.pid:
+                        return row.id
+        if ended:
+            break
+        time.sleep(_LOOK_SECONDS)
+    told = log.read_text(encoding="utf-8", errors="replace").strip()
+    raise SkynetError(f"the run did not start; its log {log} says:\n{told[-2000:] or '(nothing)'}")
+
+
+def run_watch_command(directory: Path, run: str) -> int:
+    """Follow a run's events until it ends; return the exit status that goes with its end."""
+    from skynet.cli.run import EXIT
+    from skynet.runs.events import Events
+    from skynet.runs.session import open_store
+
+    with open_store(directory, create=False) as store:
+        row = store.run(run)
+        events = Events(store, row)
+        seen = 0
+        while True:
+            running = store.run(row.id).status == "running"
+            for event in events.read(after=seen):
+                seen = event.seq
+                print(event_line(event), flush=True)
+            if not running:
+                break
+            time.sleep(_LOOK_SECONDS)
+        row = store.run(row.id)
+    print(f"{row.id}: {row.status}{f' ({row.finish_reason})' if row.finish_reason else ''}")
+    return EXIT.get(row.status, 1)
+
+
+def event_line(event: Event) -> str:
+    """Return one event as a line."""
+    from skynet.evaluation.display import printable
+
+    at = time.strftime("%H:%M:%S", time.localtime(event.at))
+    parts = [at, f"{event.kind:<9}", event.version or ""]
+    if event.kind == "evaluated":
+        parts += [f"case {event.details.get('case')}", f"score {event.details.get('score')}"]
+    if event.details.get("val") is not None:
+        parts.append(f"val {event.details['val']:.4g}")
+    parts.append(" ".join((event.reason or "").split())[:200])
+    return printable("  ".join(part for part in parts if part))
+
+
+def run_cancel_command(directory: Path, run: str) -> int:
+    """Ask the driver of a run to cancel it, and wait until it has; return the exit status."""
+    from skynet.runs.drive import cancel_path
+    from skynet.runs.session import open_store
+
+    with open_store(directory, create=False) as store:
+        row = store.run(run)
+        if row.status != "running":
+            return _cancel_idle(store, row)
+        cancel_path(store.folder, row.id).touch()
+        deadline = time.monotonic() + _CANCEL_SECONDS
+        while time.monotonic() < deadline:
+            if store.run(row.id).status != "running":
+                print(f"{row.id}: cancelled; what it paid is kept")
+                return 0
+            time.sleep(_LOOK_SECONDS)
+    raise SkynetError(f"run {row.id} was asked to cancel and has not answered within {_CANCEL_SECONDS:.0f} s")
+
+
+def _cancel_idle(store: Store, row: RunRow) -> int:
+    """Mark an interrupted run as cancelled; refuse for one that has ended."""
+    if row.status != "interrupted":
+        raise SkynetError(f"run {row.id} has ended already: it is {row.status}")
+    store.update_run(row.id, status="cancelled", finish_reason="cancelled", ended_at=time.time())
+    print(f"{row.id}: cancelled; what it paid is kept")
+    return 0
