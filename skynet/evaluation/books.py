@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from skynet.artifact import Artifact
@@ -12,20 +12,30 @@ from skynet.data.case import Case
 from skynet.evaluation.amounts import Amounts
 from skynet.evaluation.record import Record
 
+Then = Callable[[BaseException | None], None]
+
 
 class Books(Protocol):
-    """The durable books of one run. Every call that writes returns after the commit; used from many threads."""
+    """The durable books of one run, used from many threads. A call that writes returns after the commit; one that is
+    told what to do `then` returns at once."""
 
     def known(self, key: str) -> Record | None:
         """Return what an evaluation ended with, or None. Touches no disk."""
         ...
 
-    def begin(self, key: str, record: dict[str, Any]) -> None:
+    def begin(self, key: str, record: Mapping[str, Any]) -> None:
         """Store that an evaluation starts: version, case_id, case_hash, repetition, split."""
         ...
 
-    def end(self, key: str, record: Record, metric_calls: int) -> None:
-        """Store what an evaluation ended with; `metric_calls` are the run's so far."""
+    def begin_all(self, records: Mapping[str, Mapping[str, Any]], then: Then) -> None:
+        """Store that several evaluations start, all or none; `then` is called after the commit, or with the error."""
+        ...
+
+    def end(self, key: str, record: Record, metric_calls: int, then: Then | None = None) -> None:
+        """Store what an evaluation ended with; `metric_calls` are the run's so far.
+
+        With `then` it does not wait: that is called after the commit, or with the error.
+        """
         ...
 
     def cancel(self, key: str) -> None:

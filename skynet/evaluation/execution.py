@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from skynet.evaluation.books import Books, CaseNames, evaluation_key
 from skynet.evaluation.budget import Budget, BudgetSpent, Reservation
 from skynet.evaluation.case_run import CaseRunner
 from skynet.evaluation.guards import BrokenGuard, Stop
+from skynet.evaluation.paid_work import Job, PaidWork, Task
 from skynet.evaluation.ration import Ration
 from skynet.evaluation.record import Record
 from skynet.evaluation.rollout import Rollouts, See
@@ -38,17 +39,6 @@ class Purse(Protocol):
 
 # The purse of the evaluation that this thread works for; the gateway's reservations are drawn from it too.
 current_purse: contextvars.ContextVar[Purse | None] = contextvars.ContextVar("current_purse", default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One evaluation to execute."""
-
-    artifact: Artifact
-    case: Case
-    repetition: int
-    split: str
-    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +78,11 @@ class Execution:
         self._ration = ration
         self._on_done = on_done
         self._cancel = cancel
-        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="skynet-case")
+        self._work = PaidWork(
+            runner, books, budget, concurrency=concurrency, broken=broken, cancel=cancel, on_done=on_done
+        )
         self._lock = threading.Lock()
-        self._under_way: dict[str, Future[Record]] = {}
         self._attempts: dict[tuple[str, str, int], int] = {}
-        self._stop: Stop | None = None  # once everything fails, what waits in a batch is not begun
 
     def run(
         self,
@@ -158,13 +148,17 @@ class Execution:
 
     def _start(self, jobs: Sequence[Job], purse: Purse) -> list[Future[Record]]:
         with self._lock:
-            found = [self._found(job) for job in jobs]
-            new = [job for job, future in zip(jobs, found, strict=True) if future is None]
-            paid = iter(self._reserve(new, purse))
-            return [future or self._submit(job, next(paid), purse) for job, future in zip(jobs, found, strict=True)]
+            futures = {job.key: future for job in jobs if (future := self._found(job)) is not None}
+            new = list({job.key: job for job in jobs if job.key not in futures}.values())
+            paid = self._reserve(new, purse)
+            tasks = [Task(job, each, _context(job, purse)) for job, each in zip(new, paid, strict=True)]
+            self._work.enter(tasks)
+        self._work.begin()
+        futures |= {task.job.key: task.future for task in tasks}
+        return [futures[job.key] for job in jobs]
 
     def _found(self, job: Job) -> Future[Record] | None:
-        under_way = self._under_way.get(job.key)
+        under_way = self._work.find(job.key)
         if under_way is not None:
             return under_way
         record = self._books.known(job.key)
@@ -183,57 +177,6 @@ class Execution:
             return purse.reserve_each(len(jobs), metric_calls=1)
         except BudgetSpent as spent:
             raise Stop(spent.reason, str(spent)) from None
-
-    def _submit(self, job: Job, reservation: Reservation, purse: Purse) -> Future[Record]:
-        context = contextvars.copy_context()
-        context.run(current_purse.set, purse)
-        context.run(current_place.set, job.key)
-        future = self._threads.submit(context.run, self._execute, job, reservation)
-        self._under_way[job.key] = future
-        return future
-
-    def _execute(self, job: Job, reservation: Reservation) -> Record:
-        try:
-            record = self._paid(job, reservation)
-        finally:
-            with self._lock:
-                self._under_way.pop(job.key, None)
-            self._on_done(job.key)
-        try:
-            self._broken.look(record)
-        except Stop as stop:
-            self._stop = stop
-            raise
-        return record
-
-    def _paid(self, job: Job, reservation: Reservation) -> Record:
-        if self._stop is not None or self._cancel.is_set():
-            reservation.release()
-            raise self._stop or Stop("cancelled")
-        self._books.begin(job.key, self._columns(job))
-        try:
-            record = self._runner.run(job.artifact, job.case, job.repetition, self._cancel)
-        except BaseException as stop:
-            reservation.release()
-            self._books.cancel(job.key)
-            if isinstance(stop, BudgetSpent):
-                raise Stop(stop.reason, str(stop)) from None
-            raise
-        reservation.settle(metric_calls=int(record.metric_called))
-        if record.refused_for_good:
-            self._books.cancel(job.key)  # the run ends now; a resumed one asks the provider anew
-            return record
-        self._books.end(job.key, record, self._budget.spent.metric_calls)
-        return record
-
-    def _columns(self, job: Job) -> dict[str, object]:
-        return {
-            "version": job.artifact.id,
-            "case_id": job.case.id,
-            "case_hash": job.case.content_hash,
-            "repetition": job.repetition,
-            "split": job.split,
-        }
 
     def rollouts(self, see: See) -> Rollouts:
         """Return the door for runs that an engine makes itself, on the same books and budget."""
@@ -261,5 +204,13 @@ class Execution:
         return self._budget.spent
 
     def close(self) -> None:
-        """Wait for what is under way and end the threads."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        """Begin nothing any more, wait for what is under way, and end the threads."""
+        self._work.close()
+
+
+def _context(job: Job, purse: Purse) -> contextvars.Context:
+    """Return the caller's context for the thread that does the job."""
+    context = contextvars.copy_context()
+    context.run(current_purse.set, purse)
+    context.run(current_place.set, job.key)
+    return context

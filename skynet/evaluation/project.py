@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skynet.artifact import Artifact
 from skynet.data.dataset import Dataset, load_dataset
@@ -24,6 +24,9 @@ from skynet.target.base import Target
 from skynet.target.dspy_program import DspyTarget, HostPrograms, start_state
 from skynet.target.worker_calls import WorkerCalls, holds_keys
 from skynet.workers.pool import WorkerPool
+
+if TYPE_CHECKING:
+    from skynet.models.endpoint import Endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class Project:
         self._environ = os.environ if environ is None else environ
         self._workers = workers
         self.gateway: ModelDoor = models or Gateway(spec.models, spec.root, ledger=Ledger(), environ=self._environ)
-        self._opened: list[Target | Metric | WorkerPool] = []
+        self._opened: list[Target | Metric | WorkerPool | Endpoint] = []
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -106,9 +109,23 @@ class Project:
         if spec.kind == "dspy":
             target = DspyTarget(WorkerCalls(self._program_pool, self.gateway, spec.timeout, spec.env))
         else:
-            target = build_target(self.spec, self.target_source, self.gateway, self._environ, self._workers)
+            target = build_target(
+                self.spec, self.target_source, self.gateway, self._environ, self._workers, self._endpoint
+            )
         self._opened.append(target)
         return target
+
+    @cached_property
+    def _endpoint(self) -> Endpoint | None:
+        """Where SDKs in the target's code find the task model; None without one, or where the code has its own key."""
+        runs_code = self.spec.target.kind in ("python", "code", "command")
+        if not runs_code or not self.gateway.has("task") or "OPENAI_API_KEY" in self.spec.target.env:
+            return None
+        from skynet.models.endpoint import Endpoint
+
+        endpoint = Endpoint([str(self.gateway.describe("task")["name"])])
+        self._opened.append(endpoint)
+        return endpoint
 
     @cached_property
     def _program_pool(self) -> WorkerPool:

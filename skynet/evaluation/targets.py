@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from skynet.errors import SkynetError
 from skynet.evaluation.artifact_files import part_files
@@ -26,6 +27,9 @@ from skynet.workers.pool import WorkerPool
 from skynet.workers.preload import imported_libraries
 from skynet.workers.process import WorkerSetup
 
+if TYPE_CHECKING:
+    from skynet.models.endpoint import Endpoint
+
 CODE_ENTRY = "skynet.evaluation.child_code:code_target"
 DSPY_ENTRY = "skynet.evaluation.child_dspy:dspy_target"
 COMMAND_ENTRY = "skynet.evaluation.child_command:command_target"
@@ -33,9 +37,15 @@ _UNNAMED = "artifact"  # what the artifact's file is called where the first vers
 
 
 def build_target(
-    spec: Spec, source: Source | None, gateway: ModelDoor, environ: Mapping[str, str], workers: int
+    spec: Spec,
+    source: Source | None,
+    gateway: ModelDoor,
+    environ: Mapping[str, str],
+    workers: int,
+    endpoint: Endpoint | None,
 ) -> Target:
-    """Return the spec's target; templates of its workers begin to start. `source` is a python target's code."""
+    """Return the spec's target; templates of its workers begin to start. `source` is a python target's code,
+    `endpoint` where SDKs in user code find the task model."""
     target = spec.target
     if target.kind == "chat":
         return ChatTarget(gateway, target.choices, target.timeout)
@@ -43,20 +53,20 @@ def build_target(
         return _http(spec, environ)
     if target.kind == "python":
         setup = worker_setup(PYTHON_ENTRY, source or Path("run.py"), spec.root, spec.limits, environ, target.env)
-        return PythonTarget(_warm(setup, workers), gateway, target.timeout, target.env)
+        return PythonTarget(_warm(setup, workers, endpoint), gateway, target.timeout, target.env, endpoint)
     if target.kind not in ("code", "command"):
         raise SkynetError(f"[target] kind = {target.kind!r} cannot be run by this version of Skynet")
     folder = PrivateFolder()
     is_code = target.kind == "code"
     setup = _code_setup(spec, folder, environ) if is_code else _command_setup(spec, folder, environ)
-    calls = WorkerCalls(_warm(setup, workers), gateway, target.timeout, target.env)
+    calls = WorkerCalls(_warm(setup, workers, endpoint), gateway, target.timeout, target.env, endpoint)
     if is_code:
         return CodeTarget(calls, folder, spec.artifact.entry)
     return CommandTarget(calls, folder, _part_names(spec))
 
 
-def _warm(setup: WorkerSetup, workers: int) -> WorkerPool:
-    pool = WorkerPool(setup, workers)
+def _warm(setup: WorkerSetup, workers: int, endpoint: Endpoint | None = None) -> WorkerPool:
+    pool = WorkerPool(setup if endpoint is None else replace(setup, endpoint=endpoint.base_url), workers)
     pool.warm()
     return pool
 

@@ -37,6 +37,11 @@ class Grant:
         self.stop: BaseException | None = None
 
 
+def new_token() -> str:
+    """Return a token that nobody can guess."""
+    return f"skynet-{secrets.token_urlsafe(24)}"
+
+
 class Endpoint:
     """Serves chat completions, streamed or not, on 127.0.0.1 from construction until close()."""
 
@@ -61,13 +66,13 @@ class Endpoint:
         return self._models
 
     @contextmanager
-    def grant(self, ask: Ask) -> Iterator[str]:
-        """Yield a token; requests that bear it are answered by `ask`, from any number of threads, until the exit.
+    def grant(self, ask: Ask, token: str | None = None) -> Iterator[str]:
+        """Yield the token given, or a new one; until the exit `ask` answers the requests that bear it, of any thread.
 
         A request for n replies calls `ask` n times. An Exception of `ask` becomes the answer's error. Any other
         BaseException does so too and is raised again at the exit: the program that made the call cannot swallow it.
         """
-        token, grant = f"skynet-{secrets.token_urlsafe(24)}", Grant(ask)
+        token, grant = token or new_token(), Grant(ask)
         with self._lock:
             self._grants[token] = grant
         try:

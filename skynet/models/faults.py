@@ -10,6 +10,7 @@ from skynet.errors import SkynetError
 from skynet.models.backend import ProviderFault
 
 TRANSIENT = frozenset({408, 409, 429})
+OF_ONE_REQUEST = frozenset({400, 413, 422})  # it was too long or filtered, say; another one may pass
 NO_MONEY = "insufficient_quota"  # OpenAI sends it with 429, though waiting does not help
 
 
@@ -26,6 +27,11 @@ class ProviderError(SkynetError):
         self.status = status
         self.attempts = attempts
         self.words = words
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether every further request would be refused too: a wrong key, no credit, no such model."""
+        return self.permanent and self.status not in OF_ONE_REQUEST
 
 
 def provider_error(fault: ProviderFault, *, role: str, model: str, attempts: int, advice: str) -> ProviderError:

@@ -45,7 +45,7 @@ class ChatTarget:
         except Cancelled as error:
             return TargetResult(fault=Fault("cancelled", str(error)))
         except ProviderError as error:
-            return TargetResult(fault=Fault("provider", str(error), data={"permanent": error.permanent}))
+            return TargetResult(fault=Fault("provider", str(error), data={"permanent": error.hopeless}))
         except SkynetError as error:
             return TargetResult(fault=Fault("provider", str(error), data={"permanent": True}))
         return TargetResult(

@@ -8,6 +8,7 @@ from typing import Any
 from skynet.errors import SkynetError
 from skynet.models.calls import Reply, Scope
 from skynet.models.door import ModelDoor
+from skynet.models.endpoint_wire import EndpointRequest
 from skynet.models.faults import ProviderError
 from skynet.models.ledger import Role
 from skynet.models.retry import Cancelled
@@ -51,11 +52,26 @@ class ModelCalls:
             self.provider_fault = Fault("cancelled", str(error))
             return {"error": str(error)}
         except SkynetError as error:
-            return self._failed(str(error), {"permanent": not isinstance(error, ProviderError) or error.permanent})
+            return self._failed(str(error), {"permanent": not isinstance(error, ProviderError) or error.hopeless})
         except BaseException as stop:  # noqa: BLE001 - the budget's stop; raised again in the host when the call ends
             self.stop = stop
             return {"stop": str(stop) or type(stop).__name__}
         return answer_of(reply)
+
+    def answer_sdk(self, request: EndpointRequest, clock: CallClock) -> Reply:
+        """Answer one request that came to the endpoint. Raises what the endpoint tells the program: the failure."""
+        try:
+            with clock.request():
+                return self._complete({"messages": request.messages, **request.options()}, clock)
+        except Cancelled as error:
+            self.provider_fault = Fault("cancelled", str(error))
+            raise
+        except SkynetError as error:
+            self._failed(str(error), {"permanent": not isinstance(error, ProviderError) or error.hopeless})
+            raise
+        except BaseException as stop:
+            self.stop = stop
+            raise
 
     def _failed(self, message: str, data: dict[str, Any]) -> dict[str, Any]:
         self.provider_fault = Fault("provider", message, type="ModelError", data=data)

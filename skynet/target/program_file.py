@@ -36,7 +36,7 @@ class ProgramFile:
         """Return a program of its own, with the state loaded where one is given."""
         program = self._made()
         if state is not None:
-            program.load_state(dict(state))
+            program.load_state({name: value for name, value in state.items() if name != "metadata"})
         return program
 
     def _made(self) -> Any:
@@ -80,12 +80,18 @@ def state_of(program: Any) -> dict[str, Any]:
 
     The language model is the run's and not the program's; what a predictor merely noted of its training is left out.
     """
-    predictors = {}
-    for name, state in program.dump_state().items():
-        kept = {key: value for key, value in state.items() if key not in ("traces", "train")}
-        kept["lm"] = None
-        predictors[name] = kept
+    state = program.dump_state()
+    kept = _predictor(state) if is_predictor(state) else {name: _predictor(one) for name, one in state.items()}
     # load() compares the versions of libraries that stand here; a version's content must not depend on them.
-    state = {**predictors, "metadata": {"dependency_versions": {}}}
-    loaded: dict[str, Any] = json.loads(json.dumps(state, default=str))
+    stored = {**kept, "metadata": {"dependency_versions": {}}}
+    loaded: dict[str, Any] = json.loads(json.dumps(stored, default=str))
     return loaded
+
+
+def is_predictor(state: Mapping[str, Any]) -> bool:
+    """Whether a state is that of one predictor, which is what a program that is a bare dspy.Predict has."""
+    return "signature" in state and "demos" in state
+
+
+def _predictor(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {**{key: value for key, value in state.items() if key not in ("traces", "train")}, "lm": None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from skynet.artifact import Artifact
 from skynet.models.door import ModelDoor
@@ -10,12 +11,22 @@ from skynet.target.base import TargetResult, Ticket
 from skynet.target.worker_calls import WorkerCalls
 from skynet.workers.pool import WorkerPool
 
+if TYPE_CHECKING:
+    from skynet.models.endpoint import Endpoint
+
 
 class PythonTarget:
     """Runs `run` in the pool's workers."""
 
-    def __init__(self, pool: WorkerPool, gateway: ModelDoor, timeout: float, passed: Sequence[str] = ()) -> None:
-        self._calls = WorkerCalls(pool, gateway, timeout, passed)
+    def __init__(
+        self,
+        pool: WorkerPool,
+        gateway: ModelDoor,
+        timeout: float,
+        passed: Sequence[str] = (),
+        endpoint: Endpoint | None = None,
+    ) -> None:
+        self._calls = WorkerCalls(pool, gateway, timeout, passed, endpoint)
 
     def load(self) -> TargetResult | None:
         """Load the user's file."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextvars
 import re
 from collections.abc import Sequence
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
-from skynet.models.calls import Scope
+from skynet.models.calls import Reply, Scope
 from skynet.models.door import ModelDoor
+from skynet.models.endpoint_wire import EndpointRequest
 from skynet.target.base import TargetResult, Ticket
 from skynet.target.model_calls import ModelCalls
+from skynet.workers.clock import CallClock
 from skynet.workers.pool import Load, WorkerPool
+
+if TYPE_CHECKING:
+    from skynet.models.endpoint import Endpoint
 
 _KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
@@ -23,8 +30,16 @@ def holds_keys(names: Sequence[str]) -> bool:
 class WorkerCalls:
     """Makes one call a run. `passed` are the environment variables that the workers are given."""
 
-    def __init__(self, pool: WorkerPool, gateway: ModelDoor, timeout: float, passed: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        pool: WorkerPool,
+        gateway: ModelDoor,
+        timeout: float,
+        passed: Sequence[str] = (),
+        endpoint: Endpoint | None = None,
+    ) -> None:
         self.pool = pool
+        self._endpoint = endpoint
         self._gateway = gateway
         self._timeout = timeout
         self._unmetered = holds_keys(passed)
@@ -50,6 +65,7 @@ class WorkerCalls:
             seed=ticket.seed,
             cancel=ticket.cancel,
             load=load or Load(),
+            around=lambda token, clock: self._open(calls, token, clock),
         )
         if calls.stop is not None:
             raise calls.stop
@@ -65,3 +81,14 @@ class WorkerCalls:
             stderr=outcome.stderr,
             **totals,
         )
+
+    def _open(self, calls: ModelCalls, token: str, clock: CallClock) -> AbstractContextManager[object]:
+        """Let requests at the endpoint that bear this worker's token count for this call."""
+        if self._endpoint is None:
+            return nullcontext()
+        context = contextvars.copy_context()  # whose call it is, for the journal and the budget
+
+        def ask(request: EndpointRequest) -> Reply:
+            return context.copy().run(calls.answer_sdk, request, clock)
+
+        return self._endpoint.grant(ask, token)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 import threading
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from skynet.workers.fault import Fault
 from skynet.workers.process import Starter, WorkerSetup
-from skynet.workers.worker import Ask, Outcome, WorkerHandle
+from skynet.workers.worker import Around, Ask, Outcome, WorkerHandle
 
 LOAD_SECONDS = 60.0
 _PINGS = 9
@@ -48,7 +49,7 @@ class WorkerPool:
         """Load the user's file into a worker, kept for the next call. The value is what the entry says of the file."""
         with self._free:
             handle = WorkerHandle(self._starter.start(), self._setup.limits)
-            outcome = handle.load(dict(self._setup.config), self._load_seconds, cancel)
+            outcome = handle.load(dict(self._setup.config), self._load_seconds, cancel, self._setup.endpoint)
             if outcome.kind != "ok":
                 handle.end()
             self._take_back(handle)
@@ -63,11 +64,13 @@ class WorkerPool:
         seed: int = 0,
         cancel: threading.Event | None = None,
         load: Load = _PLAIN,
+        around: Around = lambda token, clock: nullcontext(),
     ) -> Outcome:
         """Run one call in a worker of its own; waiting for a free worker and loading it count against no timeout.
 
         `timeout` is in seconds. `ask` answers the model requests of the call; `seed` seeds its random numbers. `load`
         names what the worker must hold: one that holds something else is not lent, but replaced when there is no room.
+        `around` is entered around the call with the worker's token, by which other doors than `ask` know it.
         """
         with self._free:
             if self._closed:
@@ -76,7 +79,7 @@ class WorkerPool:
             if failed is not None:
                 return failed
             try:
-                return handle.call(payload, timeout, ask, seed, cancel)
+                return handle.call(payload, timeout, ask, seed, cancel, around)
             finally:
                 self._take_back(handle)
 
@@ -98,7 +101,7 @@ class WorkerPool:
         handle = WorkerHandle(self._starter.start(), self._setup.limits, load.key)
         with self._lock:
             self._lent.add(handle)
-        outcome = handle.load(self._setup.config | load.config, self._load_seconds, cancel)
+        outcome = handle.load(self._setup.config | load.config, self._load_seconds, cancel, self._setup.endpoint)
         if outcome.kind == "ok":
             return handle, None
         handle.end()

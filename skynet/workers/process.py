@@ -32,7 +32,8 @@ class WorkerError(SkynetError):
 class WorkerSetup:
     """What makes the workers of a pool: the entry (`module:function`), its config, the folder, and the limits.
 
-    `config` must hold values that `frames.pack` takes; `preload` names modules that the template imports once.
+    `config` must hold values that `frames.pack` takes; `preload` names modules that the template imports once;
+    `endpoint` is where SDKs in the user's code find a model, each worker with its own token; empty for none.
     Nothing is imported from the folders in `hidden`.
     """
 
@@ -42,6 +43,7 @@ class WorkerSetup:
     preload: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    endpoint: str = ""
     hidden: tuple[Path, ...] = ()
 
 
@@ -125,7 +127,7 @@ class Process:
 
 
 class Starter:
-    """Starts the workers of one setup: by forking a template, or each in a fresh interpreter where forking is unsafe."""
+    """Starts the workers of one setup: forked from a template, or each in a fresh interpreter where forks are unsafe."""
 
     def __init__(self, setup: WorkerSetup) -> None:
         self._setup = setup

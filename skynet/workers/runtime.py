@@ -64,6 +64,7 @@ class Worker:
 
     def _load(self, order: dict[str, Any]) -> bytes:
         self._folder = order["config"].get("folder", "")
+        os.environ.update(order["environment"])
         try:
             module, _, name = self._entry.partition(":")
             self._loaded = getattr(importlib.import_module(module), name)(order["config"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextvars
 import os
+import secrets
 import select
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +21,7 @@ from skynet.workers.process import Process
 from skynet.workers.process_table import SharedTable, tree_memory
 
 Ask = Callable[[dict[str, Any], CallClock], dict[str, Any]]
+Around = Callable[[str, CallClock], AbstractContextManager[object]]
 
 _SLICE_SECONDS = 0.05  # how often a long call is looked at: memory, cancellation, the clock
 _READ = 1 << 16
@@ -155,24 +158,36 @@ class WorkerHandle:
         self._wire = Wire(process)
         self._most = limits.output + MIB
         self._calls = 0
+        self.token = secrets.token_urlsafe(24)  # told to the worker when it loads; whoever bears it speaks for its call
         self._is_ended = False
         self._status: int | None = None
         self.clean = True
 
-    def load(self, config: dict[str, Any], seconds: float, cancel: threading.Event | None) -> Outcome:
-        """Have the worker load the user's file."""
-        order = {"kind": "load", "config": pack(config)}
+    def load(
+        self, config: dict[str, Any], seconds: float, cancel: threading.Event | None, endpoint: str = ""
+    ) -> Outcome:
+        """Have the worker load the user's file; SDKs in it find a model at `endpoint`, if there is one."""
+        sdk = {"OPENAI_BASE_URL": endpoint, "OPENAI_API_KEY": self.token} if endpoint else {}
+        order = {"kind": "load", "config": pack(config), "environment": sdk}
         return replace(self._run(order, seconds, None, cancel, "loading the file"), loading=True)
 
     def call(
-        self, payload: dict[str, Any], seconds: float, ask: Ask | None, seed: int, cancel: threading.Event | None
+        self,
+        payload: dict[str, Any],
+        seconds: float,
+        ask: Ask | None,
+        seed: int,
+        cancel: threading.Event | None,
+        around: Around,
     ) -> Outcome:
         """Run one call; afterwards `clean` says whether the worker may serve another."""
         self._calls += 1
         order = {
             "kind": "call", "number": self._calls, "payload": pack(payload), "seed": seed, "most": self._limits.output,
         }  # fmt: skip
-        outcome = self._run(order, seconds, ask, cancel, "the call")
+        clock = CallClock()
+        with around(self.token, clock):
+            outcome = self._run(order, seconds, ask, cancel, "the call", clock)
         if self.clean and self._process.orphans():
             self.clean = False
         return outcome
@@ -182,11 +197,17 @@ class WorkerHandle:
         return self._run({"kind": "ping"}, seconds, None, None, "the answer")
 
     def _run(
-        self, order: dict[str, Any], seconds: float, ask: Ask | None, cancel: threading.Event | None, what: str
+        self,
+        order: dict[str, Any],
+        seconds: float,
+        ask: Ask | None,
+        cancel: threading.Event | None,
+        what: str,
+        clock: CallClock | None = None,
     ) -> Outcome:
         prints = {stream: Prints(self._limits.prints) for stream in (self._process.stdout, self._process.stderr)}
         frame = encode(order)
-        clock = CallClock()
+        clock = clock or CallClock()
         try:
             self._wire.send(frame, seconds)
             reply = self._await_reply(seconds, ask, cancel, clock, prints, what)

@@ -157,3 +157,15 @@ def test_a_provider_failure_is_replaced_by_what_the_next_attempt_measured() -> N
 def test_an_unknown_version_has_no_standing() -> None:
     assert Standings(VAL, None).of("nobody") is None
     assert Standings(VAL, None).best() is None
+
+
+@pytest.mark.parametrize(
+    ("ranges", "maximum"), [([], None), ([[0, 5]], 5.0), ([[0, 5], [0, 10]], 10.0), (["A1:B2"], None)]
+)
+def test_the_declared_maximum_is_the_highest_bound_of_the_ranges_in_the_side_info(
+    ranges: list[object], maximum: float | None
+) -> None:
+    standings = Standings(VAL, None)
+    standings.saw([scored(0.5)])
+    standings.saw(Record("v", "a", 0, "ok", score=0.5, side_info={"range": declared}) for declared in ranges)
+    assert standings.declared_maximum == maximum

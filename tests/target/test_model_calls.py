@@ -76,7 +76,7 @@ def test_a_refusal_is_the_providers_fault_and_stays_after_a_later_success(
     assert "too long" in made.answer(HELLO, CallClock())["error"]
     assert made.answer(HELLO, CallClock())["text"] == "ok"
     assert made.provider_fault is not None
-    assert (made.provider_fault.kind, made.provider_fault.data["permanent"]) == ("provider", True)
+    assert (made.provider_fault.kind, made.provider_fault.data["permanent"]) == ("provider", False)
 
 
 @pytest.mark.parametrize("role", ["task", "metric"])

@@ -106,3 +106,16 @@ def test_any_text_without_places_and_roles_is_the_system_prompt_as_it_is(text: s
     messages = render(text, {"q": value})
     assert messages[-1] == {"role": "user", "content": value}
     assert [message["content"] for message in messages[:-1]] == ([text] if text.strip() else [])
+
+
+def test_parts_named_after_the_roles_are_turns_in_their_order() -> None:
+    parts = {"user": "About {{ q }}.", "assistant": "It", "system": "Be brief.\nuser:\nno turn"}
+    assert render(parts, {"q": "tea"}) == [
+        {"role": "system", "content": "Be brief.\nuser:\nno turn"},
+        {"role": "user", "content": "About tea."},
+        {"role": "assistant", "content": "It"},
+    ]
+
+
+def test_parts_that_place_no_input_get_it_as_the_last_turn() -> None:
+    assert render({"system": "Be brief."}, {"q": "tea"})[-1] == {"role": "user", "content": "tea"}

@@ -22,3 +22,8 @@ def run_source(config: dict[str, Any]) -> Loaded:
 def echo(config: dict[str, Any]) -> Loaded:
     """Return what comes in."""
     return Loaded(lambda payload, ask: payload, "/user")
+
+
+def echo_config(config: dict[str, Any]) -> Loaded:
+    """Return what the worker was loaded with."""
+    return Loaded(lambda payload, ask: config, "/user")

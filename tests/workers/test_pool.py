@@ -8,11 +8,13 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from skynet.workers.pool import WorkerPool
+from skynet.workers.pool import Load, WorkerPool
+from skynet.workers.process import WorkerSetup
 from tests.workers.conftest import Run, setup
 
 LEFT_RUNNING = {
@@ -316,3 +318,47 @@ def test_workers_die_with_a_killed_host(tmp_path: Path) -> None:
         host.send_signal(signal.SIGKILL)
         host.wait()
     assert gone_within(worker, 10)
+
+
+def serving(pool: WorkerPool, key: str) -> int:
+    """Return the process that serves a key."""
+    return int(pool.call({"code": "import os; out = os.getpid()"}, timeout=20, load=Load(key)).value)
+
+
+def test_a_worker_is_lent_only_for_the_key_that_it_has_loaded() -> None:
+    with WorkerPool(setup(), size=2) as pool:
+        one, other = serving(pool, "one"), serving(pool, "other")
+        assert one != other
+        assert serving(pool, "one") == one
+        assert serving(pool, "other") == other
+
+
+def test_where_there_is_no_room_the_worker_that_waits_longest_is_replaced() -> None:
+    with WorkerPool(setup(), size=2) as pool:
+        one, other = serving(pool, "one"), serving(pool, "other")
+        third = serving(pool, "third")
+        assert gone_within(one, 2)
+        assert alive(other)
+        assert serving(pool, "other") == other
+        assert serving(pool, "third") == third
+        assert serving(pool, "one") != one
+
+
+def test_what_a_key_loads_is_added_to_the_setups_config() -> None:
+    told = WorkerSetup("tests.workers.entries:echo_config", Path("/nowhere"), {"base": 1}, (), {})
+    with WorkerPool(told, size=1) as pool:
+        for key in ("a", "b"):
+            assert pool.call({}, timeout=20, load=Load(key, {"mark": key})).value == {"base": 1, "mark": key}
+
+
+def test_hidden_folders_are_not_imported_from(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("")
+    sys.path.append(str(tmp_path))
+    try:
+        for hidden, found in (((), True), ((tmp_path,), False)):
+            plain = setup()
+            with WorkerPool(replace(plain, hidden=hidden), size=1) as pool:
+                code = f"import sys; out = {str(tmp_path)!r} in sys.path"
+                assert pool.call({"code": code}, timeout=20).value is found
+    finally:
+        sys.path.remove(str(tmp_path))
