@@ -10,7 +10,7 @@ STAMP := .venv/.installed
 
 help:
 	@echo "make setup   install Skynet and its tools into .venv"
-	@echo "make demo    check the metric of an example project"
+	@echo "make demo    improve an example prompt: a small model on this machine, no key; some minutes"
 	@echo "make test    run the tests"
 	@echo "make lint    run ruff"
 	@echo "make types   run mypy in strict mode"
@@ -28,7 +28,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 demo: $(STAMP)
-	$(BIN)/skynet check examples/invoices
+	$(BIN)/skynet demo
 
 bench: $(STAMP)
 	$(BIN)/python -m pytest tests/benchmarks -s

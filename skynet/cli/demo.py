@@ -42,7 +42,7 @@ def run_demo_command(directory: Path | None, as_json: bool, given: Mapping[str, 
         results.append(run_project(spec, Given(tables=given), hooks))
         return results[0]
 
-    status = drive(spec.name, spec.budget.metric_calls, as_json, go)
+    status = drive(spec.name, as_json, go)
     if results and not as_json:
         print(closing_words(results[0], folder))
     return status

@@ -58,7 +58,8 @@ def refuse_existing(directory: Path, files: list[Path]) -> None:
 
 def next_steps(directory: Path, files: list[Path]) -> str:
     """Return what the user reads after the project was written."""
-    lines = [f"Wrote {len(files)} files to {directory}:", *(f"  {path.relative_to(directory)}" for path in files), "", "Next:"]
+    names = [f"  {path.relative_to(directory)}" for path in files]
+    lines = [f"Wrote {len(files)} files to {directory}:", *names, "", "Next:"]
     if directory.resolve() != Path.cwd():
         lines.append(f"  cd {shlex.quote(str(directory))}")
     lines += [

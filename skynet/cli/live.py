@@ -30,8 +30,7 @@ _BAR = 24
 class LiveView:
     """Shows the check's stages as they end, then the search. `quiet` shows nothing."""
 
-    def __init__(self, limit: int | None, quiet: bool) -> None:
-        self._limit = limit
+    def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
         self._runner: Runner | None = None
         self._run = ""
@@ -42,11 +41,10 @@ class LiveView:
     def on_outlook(self, outlook: Outlook) -> None:
         """Say what the budget buys."""
         if not self._quiet:
-            print(outlook.sentence(self._limit), file=sys.stderr)
+            print(outlook.sentence(), file=sys.stderr)
 
     def on_resumed(self, history: History, limit: int | None) -> None:
         """Say what a resume found."""
-        self._limit = limit
         if not self._quiet:
             print(resumed_sentence(history, limit), file=sys.stderr)
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from skynet.cli import models, runs
+from skynet.cli import judge, models, runs
 from skynet.cli.options import HERE, Accept, AsJson, Directory, EngineName, Fork, MetricCalls, Trust
 from skynet.errors import SkynetError
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 app.add_typer(runs.app, name="runs")
 app.add_typer(models.app, name="models")
+app.add_typer(judge.app, name="judge")
 
 
 class Template(StrEnum):

@@ -19,4 +19,6 @@ EngineName = Annotated[str | None, typer.Option(metavar="NAME", help="The engine
 Trust = Annotated[
     bool, typer.Option("--trust-artifacts", help="Run code that a model wrote, as your user (artifacts of kind code).")
 ]
-Fork = Annotated[str | None, typer.Option(metavar="ID", help="Take over what is still valid of this run's paid results.")]
+Fork = Annotated[
+    str | None, typer.Option(metavar="ID", help="Take over what is still valid of this run's paid results.")
+]

@@ -34,9 +34,8 @@ def run_run_command(
     from skynet.runs.session import Given, run_project
     from skynet.spec import load_spec
 
-    spec = load_spec(directory, tables)
     given = Given(accept=accept, accept_code=accept_code, tables=tables, fork=fork)
-    return drive(spec.name, spec.budget.metric_calls, as_json, lambda hooks: run_project(spec, given, hooks))
+    return drive(directory.name, as_json, lambda hooks: run_project(load_spec(directory, tables), given, hooks))
 
 
 def run_resume_command(directory: Path, run: str, as_json: bool, add_budget: Sequence[str]) -> int:
@@ -44,7 +43,7 @@ def run_resume_command(directory: Path, run: str, as_json: bool, add_budget: Seq
     from skynet.runs.session import resume_run
 
     more = dict(parse_amount(text) for text in add_budget)
-    return drive(run, None, as_json, lambda hooks: resume_run(directory, run, add_budget=more, hooks=hooks))
+    return drive(run, as_json, lambda hooks: resume_run(directory, run, add_budget=more, hooks=hooks))
 
 
 def parse_amount(text: str) -> tuple[str, float]:
@@ -58,17 +57,18 @@ def parse_amount(text: str) -> tuple[str, float]:
         value = 0
     if name not in COUNTED or value <= 0:
         raise SkynetError(
-            f"--add-budget takes NAME=AMOUNT with a name of {', '.join(COUNTED)}, such as metric_calls=100; got {text!r}"
+            f"--add-budget takes NAME=AMOUNT with a name of {', '.join(COUNTED)}, such as metric_calls=100; it got "
+            f"{text!r}"
         )
     return name, value
 
 
-def drive(name: str, limit: int | None, as_json: bool, go: Callable[[Hooks], RunResult]) -> int:
-    """Drive a run under a live view and print its result; return the exit status."""
+def drive(name: str, as_json: bool, go: Callable[[Hooks], RunResult]) -> int:
+    """Drive a run under a live view and print its result; return the exit status. `name` stands for a refused run."""
     from skynet.cli.live import LiveView
     from skynet.runs.session import Hooks
 
-    view = LiveView(limit, quiet=as_json)
+    view = LiveView(quiet=as_json)
     signal.signal(signal.SIGTERM, _interrupt)
     hooks = Hooks(view.on_stage, view.on_outlook, view.on_resumed, view.on_runner)
     try:

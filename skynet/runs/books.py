@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from skynet.artifact import Artifact
@@ -11,6 +12,7 @@ from skynet.runs.events import EventKind, Events
 from skynet.runs.journal import Journal
 from skynet.runs.store import RunRow, Store
 from skynet.runs.versions import Versions
+from skynet.runs.writer import Then
 
 
 class RunBooks:
@@ -26,12 +28,19 @@ class RunBooks:
         body = self.journal.get("evaluation", key)
         return None if body is None else Record.from_json(body)
 
-    def begin(self, key: str, record: dict[str, Any]) -> None:
+    def begin(self, key: str, record: Mapping[str, Any]) -> None:
         """Store that an evaluation starts."""
         self.journal.begin("evaluation", key, {"metric_calls": 1}, **record)
 
-    def end(self, key: str, record: Record, metric_calls: int) -> None:
-        """Store what an evaluation ended with, and its event: it ends once, so that the event needs no key."""
+    def begin_all(self, records: Mapping[str, Mapping[str, Any]], then: Then) -> None:
+        """Store that several evaluations start, all or none; `then` is called after the commit, or with the error."""
+        self.journal.begin_all("evaluation", records, {"metric_calls": 1}, then)
+
+    def end(self, key: str, record: Record, metric_calls: int, then: Then | None = None) -> None:
+        """Store what an evaluation ended with, and its event: it ends once, so that the event needs no key.
+
+        With `then` it does not wait: that is called after the commit, or with the error.
+        """
         event = self.events.write(
             "evaluated",
             version=record.version,
@@ -45,6 +54,7 @@ class RunBooks:
             key,
             record.to_json(),
             also=[event],
+            then=then,
             status=record.status,
             cost_usd=record.cost_usd,
             failure=record.failure,

@@ -56,7 +56,7 @@ class EngineModels:
         except Cancelled:
             raise Stop("cancelled") from None
         except ProviderError as error:
-            if error.permanent:
+            if error.hopeless:
                 raise Stop("provider", str(error)) from None
             if meter is not None:
                 meter.provider_fault = Fault("provider", str(error), type="ModelError", data={"permanent": False})

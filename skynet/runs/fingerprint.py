@@ -11,6 +11,7 @@ from typing import Any
 
 from skynet.data.case import Case, content_hash
 from skynet.evaluation.project import Project
+from skynet.runs.engines import package_of
 
 DISTRIBUTION = "skynet-optimizer"
 
@@ -29,7 +30,7 @@ def fingerprint(project: Project) -> dict[str, Any]:
         "target": _target(project),
         "metric": code_fingerprint(project.metric_source),
         "models": {role: _model(project, role) for role in ("task", "reflection", "metric")},
-        "engine": content_hash(spec.engine.model_dump(mode="json")),
+        "engine": content_hash([spec.engine.model_dump(mode="json"), package_of(spec.engine.name)]),
         "evaluation": {"repeats": spec.evaluation.repeats, "seed": project.seed},
         "scores": {"maximum": spec.metric.maximum, "failure_score": spec.metric.failure_score},
         "limits": content_hash(spec.limits.model_dump(mode="json")),
@@ -75,10 +76,14 @@ def _model(project: Project, role: Any) -> Any:
     return project.gateway.describe(role) if project.gateway.has(role) else None
 
 
-def code_fingerprint(source: Path | Callable[..., Any]) -> str:
-    """Return the hash of a file and the project files that it imports, or of a function's source and closure."""
+def code_fingerprint(source: Path | Callable[..., Any], inside: tuple[Any, ...] = ()) -> str:
+    """Return the hash of a file and the project files that it imports, or of a function's source and closure.
+
+    `inside` are the functions whose closures lead here.
+    """
     if isinstance(source, Path):
-        return content_hash({str(file.name): file.read_bytes() for file in _with_neighbours(source)})
+        files = _with_neighbours(source)
+        return content_hash({file.relative_to(source.parent).as_posix(): file.read_bytes() for file in files})
     function: Any = inspect.unwrap(source)
     try:
         text = inspect.getsource(function)
@@ -86,10 +91,17 @@ def code_fingerprint(source: Path | Callable[..., Any]) -> str:
         code = getattr(function, "__code__", None)
         text = repr(type(function)) if code is None else code.co_code.hex() + repr(code.co_consts)
     try:
-        values = {name: repr(value) for name, value in inspect.getclosurevars(function).nonlocals.items()}
+        held = inspect.getclosurevars(function).nonlocals
+        values = {name: _closure_mark(value, (*inside, function)) for name, value in held.items()}
     except TypeError:  # not a plain function: it has no closure
         values = {}
     return content_hash([text, values])
+
+
+def _closure_mark(value: Any, inside: tuple[Any, ...]) -> str:
+    if not inspect.isfunction(value):
+        return repr(value)
+    return "itself" if value in inside else code_fingerprint(value, inside)  # its repr would be an address
 
 
 def _with_neighbours(path: Path) -> list[Path]:
@@ -109,7 +121,7 @@ def _with_neighbours(path: Path) -> list[Path]:
 def _imports(path: Path) -> Iterable[str]:
     try:
         tree = ast.parse(path.read_bytes())
-    except SyntaxError:
+    except (SyntaxError, ValueError):  # a NUL in it; the check tells what is wrong
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from skynet.errors import nearest
 from skynet.runs import schema
 from skynet.runs.codec import decode, encode, plain
 from skynet.runs.store import RunRow, Store
-from skynet.runs.writer import Statement, Write, compile_statement
+from skynet.runs.writer import Statement, Then, Write, compile_statement
 
 Kind = Literal["evaluation", "model"]
 
@@ -71,15 +71,35 @@ class Journal:
         Columns of an evaluation: version, case_id, case_hash, repetition, split; of a model call: version, case_id,
         role, model, scope. `also` is committed together with it.
         """
-        self._shelves[kind].begin(key, reserved, also, columns)
+        self._shelves[kind].begin({key: columns}, reserved, also, None)
 
-    def end(self, kind: Kind, key: str, body: dict[str, Any], *, also: Sequence[Write] = (), **columns: Any) -> None:
+    def begin_all(
+        self, kind: Kind, requests: Mapping[str, Mapping[str, Any]], reserved: dict[str, Any], then: Then
+    ) -> None:
+        """Store that several requests start, all or none, each with its columns and holding `reserved`.
+
+        It does not wait: the writer's thread calls `then` after the commit, or with the StoreError.
+        """
+        self._shelves[kind].begin(requests, reserved, (), then)
+
+    def end(
+        self,
+        kind: Kind,
+        key: str,
+        body: dict[str, Any],
+        *,
+        also: Sequence[Write] = (),
+        then: Then | None = None,
+        **columns: Any,
+    ) -> None:
         """Store the result of a request that was begun. Raises ValueError when it was not.
 
         Columns of an evaluation: status, cost_usd, failure, score, elapsed_ms; of a model call: status, cost_usd,
         prompt_tokens, completion_tokens, latency_ms.
+
+        With `then` it does not wait: the writer's thread calls that after the commit, or with the StoreError.
         """
-        self._shelves[kind].end(key, body, also, columns)
+        self._shelves[kind].end(key, body, also, columns, then)
 
     def cancel(self, kind: Kind, key: str) -> None:
         """Forget a request that was begun and never sent, so that nothing stays charged for it."""
@@ -149,30 +169,76 @@ class _Shelf:
         assert isinstance(text, str)
         return text
 
-    def begin(self, key: str, reserved: dict[str, Any], also: Sequence[Write], columns: dict[str, Any]) -> None:
-        row = self._row(columns, self._begun_columns)
+    def begin(
+        self,
+        requests: Mapping[str, Mapping[str, Any]],
+        reserved: dict[str, Any],
+        also: Sequence[Write],
+        then: Then | None,
+    ) -> None:
+        shared = {"run": self._run, "reserved": encode(reserved), "begun_at": time.time()}
+        taken: list[str] = []
+        writes = list(also)
+
+        try:
+            for key, columns in requests.items():
+                row = self._row(columns, self._begun_columns) | shared
+                row |= {"key": key, "seq": self._take(key)}
+                taken.append(key)
+                writes.append(_write(self._insert, row))
+            if then is None:
+                self._store.writer.submit(*writes)
+            else:
+                self._store.writer.submit_later(*writes, then=self._forgetting(taken, then))
+        except BaseException:
+            self._forget(taken)
+            raise
+
+    def _forget(self, keys: Sequence[str]) -> None:
+        for key in keys:
+            del self._open[key]
+
+    def _forgetting(self, keys: Sequence[str], then: Then) -> Then:
+        def stored(error: BaseException | None) -> None:
+            if error is not None:
+                self._forget(keys)
+            then(error)
+
+        return stored
+
+    def _take(self, key: str) -> int:
         seq = next(self._numbers)
-        row |= {"run": self._run, "seq": seq, "key": key, "reserved": encode(reserved), "begun_at": time.time()}
         if key in self.ended or self._open.setdefault(key, seq) != seq:
             state = "has ended" if key in self.ended else "is under way"
             raise ValueError(f"the {self._kind} {key!r} was begun twice; the first one {state}")
-        try:
-            self._submit(self._insert, row, also)
-        except BaseException:
-            del self._open[key]
-            raise
+        return seq
 
-    def end(self, key: str, body: dict[str, Any], also: Sequence[Write], columns: dict[str, Any]) -> None:
+    def end(
+        self, key: str, body: dict[str, Any], also: Sequence[Write], columns: dict[str, Any], then: Then | None
+    ) -> None:
         seq = self._number(key)
         row = self._row(columns, self._ended_columns)
         text = encode(body)
         row |= {"own_run": self._run, "own_seq": seq, "body": text, "ended_at": time.time()}
-        self._submit(self._update, row, also)
-        self.ended[key] = text if len(text) <= HELD_BYTES else seq
+        held = text if len(text) <= HELD_BYTES else seq
+        if then is None:
+            self._store.writer.submit(_write(self._update, row), *also)
+            self._close(key, held)
+            return
+
+        def stored(error: BaseException | None) -> None:
+            if error is None:
+                self._close(key, held)
+            then(error)
+
+        self._store.writer.submit_later(_write(self._update, row), *also, then=stored)
+
+    def _close(self, key: str, held: str | int) -> None:
+        self.ended[key] = held
         del self._open[key]
 
     def cancel(self, key: str) -> None:
-        self._submit(self._delete, {"own_run": self._run, "own_seq": self._number(key)}, ())
+        self._store.writer.submit(_write(self._delete, {"own_run": self._run, "own_seq": self._number(key)}))
         del self._open[key]
 
     def _number(self, key: str) -> int:
@@ -180,11 +246,12 @@ class _Shelf:
             raise ValueError(f"the {self._kind} {key!r} is not under way; begin it first")
         return self._open[key]
 
-    def _row(self, columns: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    def _row(self, columns: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
         if not columns.keys() <= known:
             name = next(iter(columns.keys() - known))
             raise ValueError(f"the {self._kind} has no column {name!r} at this point.{nearest(name, known)}")
         return {name: plain(value) for name, value in columns.items()}
 
-    def _submit(self, statement: Statement, row: dict[str, Any], also: Sequence[Write]) -> None:
-        self._store.writer.submit(Write(statement, statement.row(row)), *also)
+
+def _write(statement: Statement, row: dict[str, Any]) -> Write:
+    return Write(statement, statement.row(row))

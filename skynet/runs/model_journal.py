@@ -85,7 +85,7 @@ class JournaledModels:
                 role, messages, scope=scope, cancel=cancel, timeout=timeout, clock=clock, **options
             )
         except ProviderError as error:
-            if error.permanent:  # the run ends now; a resumed one asks anew
+            if error.hopeless:  # the run ends now; a resumed one asks anew
                 self._journal.cancel("model", key)
                 raise
             self._end(key, {"error": _error_fields(error)}, status="failed")

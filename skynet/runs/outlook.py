@@ -23,11 +23,12 @@ _UNTRUSTED = (
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """`proposals` is None where the budget does not count metric calls. Refusals hold unless the user says yes.
+    """`limit` and `proposals` are None where the budget does not count metric calls. Refusals hold unless the user says yes.
 
     `untrusted` holds unless the user trusts the code of versions; it is empty where no version is code.
     """
 
+    limit: int | None
     proposals: int | None
     passes: int
     refusals: list[str] = field(default_factory=list)
@@ -38,12 +39,12 @@ class Outlook:
         untrusted = [self.untrusted] if self.untrusted and not accept_code else []
         return untrusted + ([] if accept else self.refusals)
 
-    def sentence(self, limit: int | None) -> str:
+    def sentence(self) -> str:
         """Return what the budget buys, in one sentence."""
-        if limit is None or self.proposals is None:
+        if self.limit is None or self.proposals is None:
             return f"Check, start and sealed pass take up to {self.passes} metric calls; the search takes what is left."
         return (
-            f"Of {limit} metric calls, check, start and sealed pass take up to {self.passes}; "
+            f"Of {self.limit} metric calls, check, start and sealed pass take up to {self.passes}; "
             f"the rest buys about {self.proposals} proposal{'' if self.proposals == 1 else 's'}."
         )
 
@@ -64,7 +65,7 @@ def look_ahead(project: Project, engine: Engine, options: Any) -> Outlook:
                 f"the budget buys no proposal: of {limit} metric calls, check, start and sealed pass take up to "
                 f"{passes}. Raise [budget] metric_calls, or go on all the same with --yes"
             )
-    return Outlook(proposals, passes, refusals, _UNTRUSTED if project.spec.artifact.kind == "code" else "")
+    return Outlook(limit, proposals, passes, refusals, _UNTRUSTED if project.spec.artifact.kind == "code" else "")
 
 
 def _refuse_engine(engine: Engine, task: SearchTask, project: Project) -> None:

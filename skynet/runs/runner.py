@@ -119,6 +119,8 @@ class Runner:
         outcome.finish_reason = reason
         outcome.message = message
         outcome.status = status_of(reason)
+        if outcome.verdict is None and outcome.start is not None:  # no verdict: the best on val so far
+            outcome.best = self.standings.best() or outcome.start.id
         self.books.event("state", f"state:{outcome.status}", reason=reason or message)
 
     def _stages(self) -> tuple[str, str]:

@@ -108,7 +108,7 @@ def resume_run(
     with ExitStack() as stack:
         store = stack.enter_context(open_store(root, create=False))
         row = store.run(run)
-        if row.status in ENDED and not add_budget:
+        if row.status in ENDED and row.result is not None and not add_budget:
             return stored_result(store, row)
         lock = RunLock(store.folder, row.id)
         stack.callback(lock.release)

@@ -15,6 +15,7 @@ from skynet.runs.fault import Cause, StoreError, explain, store_error
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
+Then = Callable[[BaseException | None], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,10 +52,11 @@ def compile_statement(
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """What a caller waits for. `done` starts locked; the writer unlocks it."""
+    """What a caller waits for. `done` starts locked; the writer unlocks it, and calls `then`."""
 
     writes: tuple[Write, ...] = ()
     work: Callable[[sa.Connection], Any] | None = None
+    then: Then | None = None
     done: threading.Lock = field(default_factory=threading.Lock)
     error: BaseException | None = None
     result: Any = None
@@ -66,6 +68,8 @@ class _Job:
     def finish(self, error: BaseException | None) -> None:
         self.error, self.finished = error, True
         self.done.release()
+        if self.then is not None:
+            self.then(error)
 
 
 class Writer:
@@ -95,6 +99,11 @@ class Writer:
         """Store the rows, all or none, and return once they are committed. Raises StoreError."""
         self._wait(_Job(writes=writes))
 
+    def submit_later(self, *writes: Write, then: Then) -> None:
+        """Store the rows, all or none, without waiting: the writer's thread calls `then` once they are committed,
+        with the StoreError when they are not. Raises StoreError when no rows are taken any more."""
+        self._add(_Job(writes=writes, then=lambda error: then(None if error is None else explain(error, self._path))))
+
     def run(self, work: Callable[[sa.Connection], T]) -> T:
         """Run `work` in the writer's thread in a transaction of its own; return its result after the commit.
 
@@ -113,12 +122,15 @@ class Writer:
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
-    def _wait(self, job: _Job) -> None:
+    def _add(self, job: _Job) -> None:
         with self._lock:
             if self._ended:
                 raise store_error(self._path, self._ended)
             self._pending.append(job)
             self._rouse()
+
+    def _wait(self, job: _Job) -> None:
+        self._add(job)
         job.done.acquire()
         if isinstance(job.error, sa.exc.SQLAlchemyError | OSError | StoreError) or (job.error and not job.work):
             raise explain(job.error, self._path) from job.error

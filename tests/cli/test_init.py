@@ -14,7 +14,7 @@ NAMES = [template.value for template in Template]
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
 def test_the_option_offers_exactly_the_template_folders() -> None:
@@ -23,10 +23,11 @@ def test_the_option_offers_exactly_the_template_folders() -> None:
 
 @pytest.mark.parametrize("template", NAMES)
 def test_a_project_holds_every_file_that_its_spec_names(template: str, tmp_path: Path) -> None:
-    written = {path.name for path in write_project(tmp_path / "new", template)}
+    written = {str(path.relative_to(tmp_path / "new")) for path in write_project(tmp_path / "new", template)}
     spec = tomllib.loads((tmp_path / "new" / "skynet.toml").read_text())
     named = {spec[table]["path"] for table in ("artifact", "target", "metric", "data") if "path" in spec[table]}
-    assert named | {"skynet.toml", ".gitignore"} <= written
+    folders = {str(Path(file).parent) for file in written}
+    assert named | {"skynet.toml", ".gitignore"} <= written | folders
     assert written == set(contents(tmp_path / "new"))
 
 

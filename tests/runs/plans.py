@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from skynet.data.dataset import load_dataset, sample_cases
 from skynet.runs.result import RunResult
 from skynet.runs.session import Given, run_project
 from skynet.spec import Spec, load_spec
@@ -139,3 +140,11 @@ def scored(folder: Path) -> list[str]:
 def cases_of(result: RunResult, split: str, side: str) -> dict[str, Any]:
     """Return one side of the report's table of cases, by the input's text."""
     return {row["input"]["text"]: row[side] for row in result.data["cases"] if row["split"] == split}
+
+
+def seed_that_samples_train(folder: Path) -> int:
+    """Return a seed with which the check takes its samples from train alone."""
+    spec = load_spec(folder)
+    dataset = load_dataset(spec.data, spec.root)
+    train = {case.id for case in dataset.train}
+    return next(seed for seed in range(2_000) if {case.id for case in sample_cases(dataset, 3, seed)} <= train)

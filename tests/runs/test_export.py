@@ -60,14 +60,14 @@ def test_a_changed_part_is_refused(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "path", "told"),
+    ("kind", "named", "told"),
     [("text", None, r"no \[artifact\] path"), ("dspy", "program.py", "is the program")],
 )
 def test_what_has_no_file_of_its_own_is_not_applied(
-    store: Store, tmp_path: Path, kind: Any, path: str | None, told: str
+    store: Store, tmp_path: Path, kind: Any, named: str | None, told: str
 ) -> None:
     contents: tuple[Any, Any] = ({"a": 1}, {"a": 2}) if kind == "dspy" else ("old", "new")
-    run = stored(store, Artifact(kind, contents[0]), Artifact(kind, contents[1]), path)
+    run = stored(store, Artifact(kind, contents[0]), Artifact(kind, contents[1]), named)
     with pytest.raises(ExportError, match=told):
         apply_best(run, tmp_path)
 

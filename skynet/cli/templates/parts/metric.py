@@ -2,8 +2,8 @@ import re
 
 
 def score(input, output, expected=None):
-    said = output.lower()
-    missing = [words for words in expected["must_say"].split("; ") if not any(word in said for word in words.split("|"))]
+    said, wanted = output.lower(), expected["must_say"].split("; ")
+    missing = [words for words in wanted if not any(word in said for word in words.split("|"))]
     sentences = len(re.findall(r"[.!?](?:\s|$)", output))
     scores = {"complete": 1.0 if not missing else 0.0, "short": 1.0 if sentences <= 3 else 0.0}
     remarks = [f"It does not say: {words.replace('|', ' or ')}." for words in missing]

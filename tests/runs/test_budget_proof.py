@@ -1,0 +1,110 @@
+"""No budget is ever overshot: calls counted by the metric itself, dollars by the model's provider."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.loopback import ModelServer
+from tests.runs.cut_runs import HUNGRY, JUDGE, Drivers, answer, server_usd, told, write_loud_project
+from tests.runs.quick_runs import QuickRuns, scored
+
+NOWHERE = "http://127.0.0.1:1/v1"
+MANY = ("alpha", "bravo", *(f"word{letter}" for letter in "abcdefgh"))
+SMALLEST = 7 + 3 * len(MANY)  # the check, the start on val, start and best on test
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> QuickRuns:
+    return QuickRuns(monkeypatch)
+
+
+@pytest.mark.parametrize("engine", HUNGRY)
+def test_the_metric_is_never_called_more_often_than_the_budget_says(
+    quick: QuickRuns, tmp_path: Path, engine: str
+) -> None:
+    folder = write_loud_project(tmp_path, NOWHERE, HUNGRY[engine], words=MANY)
+    some = random.Random(engine).sample(range(SMALLEST + 2, 301), 6)
+    for budget in (1, SMALLEST - 1, SMALLEST, SMALLEST + 1, *some):
+        result = quick.run(folder, metric_calls=budget)
+        assert scored(folder) == result.metric_calls <= budget
+        if budget < SMALLEST:
+            assert (result.status, result.finish_reason) == ("failed", "budget_too_small")
+            assert f"metric_calls = {SMALLEST}" in result.message
+            assert scored(folder) == quick.model.requests == 0
+        else:
+            assert result.finish_reason in ("budget_metric_calls", "engine_done", "converged"), result.message
+            assert result.best["test"] is not None
+
+
+@pytest.mark.parametrize("engine", HUNGRY)
+def test_a_stop_by_the_budget_ends_with_the_best_evaluated_version_and_names_the_others(
+    quick: QuickRuns, tmp_path: Path, engine: str
+) -> None:
+    folder = write_loud_project(tmp_path, NOWHERE, HUNGRY[engine], words=MANY)
+    result = quick.run(folder, metric_calls=SMALLEST + 4)
+    assert (result.status, result.finish_reason) == ("stopped", "budget_metric_calls")
+    tried = [item for item in result.data["versions"] if item["val"] is not None]
+    assert result.best["val"] == max(item["val"] for item in tried)
+    left = [item["id"] for item in result.data["versions"] if item["val"] is None]
+    assert all(version in (result.data["not_evaluated"] or "") for version in left)
+
+
+@pytest.mark.parametrize("engine", HUNGRY)
+@pytest.mark.parametrize("usd", [0.0001, 0.0115, 0.014, 0.02])
+def test_the_provider_never_bills_more_than_the_budget(
+    quick: QuickRuns, tmp_path: Path, engine: str, usd: float
+) -> None:
+    folder = write_loud_project(tmp_path, NOWHERE, HUNGRY[engine], words=MANY)
+    result = quick.run(folder, metric_calls=400, usd=usd)
+    assert result.cost_usd == pytest.approx(quick.model.total, abs=1e-12)
+    assert quick.model.total <= usd
+    if result.finish_reason == "budget_too_small":
+        assert scored(folder) == quick.model.requests == 0
+        assert "usd = 0.0" in result.message
+
+
+@pytest.mark.parametrize(("role", "usd"), [("reflection", 0.003), ("task", 0.002), ("metric", 0.004)])
+def test_a_role_never_costs_more_than_its_cap(quick: QuickRuns, tmp_path: Path, role: str, usd: float) -> None:
+    quick.judge = True
+    folder = write_loud_project(tmp_path, NOWHERE, HUNGRY["gepa"], words=MANY, metric=JUDGE)
+    result = quick.run(folder, metric_calls=300, usd_by_role={role: usd})
+    assert 0 < quick.model.usd[role] <= usd
+    assert result.finish_reason == "budget_usd"
+    assert f"usd_by_role.{role}" in (result.data["error"] or result.data["not_evaluated"] or "") or result.message == ""
+
+
+def test_a_judge_that_may_not_pay_any_more_has_its_last_metric_call_counted(quick: QuickRuns, tmp_path: Path) -> None:
+    quick.judge = True
+    folder = write_loud_project(tmp_path, NOWHERE, HUNGRY["gepa"], words=MANY, metric=JUDGE)
+    result = quick.run(folder, metric_calls=300, usd_by_role={"metric": 0.004})
+    assert result.finish_reason == "budget_usd"
+    assert result.metric_calls == scored(folder)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    model = ModelServer(answer)
+    yield model
+    model.close()
+
+
+def test_real_workers_and_a_real_server_count_the_same(server: ModelServer, tmp_path: Path) -> None:
+    drivers = Drivers(tmp_path)
+    try:
+        for number, budget in enumerate((25, 31, 44, 60)):
+            server.requests.clear()
+            folder = write_loud_project(
+                tmp_path / str(number), server.url, HUNGRY["gepa"], budget=f"metric_calls = {budget}\nusd = 0.02"
+            )
+            ended = drivers.do("run", folder, "--json", "--yes")
+            assert ended.status == 0, ended.err
+            found = told(folder, server)
+            assert found.scored.total() == ended.json["metric_calls"] <= budget
+            assert server_usd(server) == pytest.approx(ended.json["cost_usd"], abs=1e-12)
+            assert server_usd(server) <= 0.02
+    finally:
+        drivers.close()

@@ -1,0 +1,40 @@
+"""A run that is killed at any moment goes on exactly; the benchmark of the same name kills two hundred."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skynet.runs.engines import list_engines
+from tests.loopback import ModelServer
+from tests.runs.cut_runs import Drivers, answer
+from tests.runs.kill_trials import killed_and_resumed, whole_run
+
+
+@pytest.fixture(scope="module")
+def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
+    made = Drivers(tmp_path_factory.mktemp("drivers"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    model = ModelServer(answer)
+    yield model
+    model.close()
+
+
+@pytest.mark.parametrize(("engine", "trials"), [("gepa", 3), ("demos", 3), ("best_of_n", 2), ("auto", 2)])
+def test_a_run_killed_at_random_moments_ends_as_one_that_was_left_alone(
+    drivers: Drivers, server: ModelServer, tmp_path: Path, engine: str, trials: int
+) -> None:
+    if engine not in {known.name for known in list_engines()}:
+        pytest.skip(f"the engine {engine} is not installed")
+    whole = whole_run(drivers, server, tmp_path / "whole", engine)
+    rng = random.Random(f"{engine} 1")
+    for number in range(trials):
+        killed_and_resumed(drivers, server, tmp_path / str(number), engine, whole, rng)
