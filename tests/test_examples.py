@@ -15,7 +15,8 @@ from skynet.cli.init import TEMPLATES, write_project
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/skynet.toml"))
-WITHOUT_A_MODEL = ["python", "reward"]
+WITHOUT_A_MODEL = ["python", "reward", "code"]
+WITH_A_TASK_MODEL = ["chat", "parts", "reviews"]
 
 
 def run_check(project: Path) -> tuple[int, dict[str, Any]]:
@@ -50,6 +51,18 @@ def test_a_template_without_a_model_passes_with_three_samples(template: str, tmp
     assert all(sample["score"] is not None for sample in report["samples"])
 
 
+@pytest.mark.parametrize("template", ["chat", "parts"])
+def test_a_template_that_needs_a_task_model_is_checked_with_expected_values_until_then(
+    template: str, tmp_path: Path
+) -> None:
+    write_project(tmp_path, template)
+    status, report = run_check(tmp_path)
+    assert (status, report["ok"]) == (0, True), report
+    assert statuses(report)["Run output"] == "pending"
+    assert statuses(report)["Perfect answer"] == "passed"
+    assert len(report["samples"]) == 3
+
+
 def test_the_judge_template_is_pending_until_a_model_is_named(tmp_path: Path) -> None:
     write_project(tmp_path, "judge")
     status, report = run_check(tmp_path)
@@ -68,4 +81,4 @@ def test_the_reward_template_reports_speed_and_cost(tmp_path: Path) -> None:
 
 
 def test_every_template_is_checked_here() -> None:
-    assert {path.name for path in TEMPLATES.iterdir()} == {*WITHOUT_A_MODEL, "judge"}
+    assert {path.name for path in TEMPLATES.iterdir()} == {*WITHOUT_A_MODEL, *WITH_A_TASK_MODEL, "judge"}

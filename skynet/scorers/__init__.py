@@ -4,6 +4,7 @@ from skynet.scorers.bleu_score import bleu, corpus_bleu
 from skynet.scorers.composing import compose
 from skynet.scorers.edits import levenshtein
 from skynet.scorers.json_text import json_fields, json_valid
+from skynet.scorers.judging import judge
 from skynet.scorers.number import number_check
 from skynet.scorers.on_cases import as_metric
 from skynet.scorers.overlap import exact_match, f1
@@ -46,6 +47,7 @@ __all__ = [
     "installed_scorers",
     "json_fields",
     "json_valid",
+    "judge",
     "levenshtein",
     "named",
     "number_check",

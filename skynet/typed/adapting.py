@@ -110,8 +110,9 @@ def _instance(obj: Any) -> Any:
 
 
 def _name(metric: Any) -> str:
-    """Return the name to show: the typed metric's `type`, a function's own, else the class's."""
-    for given in (getattr(metric, "type", None), getattr(metric, "__name__", None)):
+    """Return the name to show: the typed metric's `type`, inspect's registered one, a function's, else the class's."""
+    registered = getattr(metric, "__registry_info__", None)
+    for given in (getattr(registered, "name", None), getattr(metric, "type", None), getattr(metric, "__name__", None)):
         if isinstance(given, str) and given.strip():
             return given
     return type(metric).__name__

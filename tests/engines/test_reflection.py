@@ -87,3 +87,63 @@ def test_only_the_last_attempts_on_the_same_part_are_told() -> None:
     reflection.rewrite("artifact", "Answer.", [])
     told = [number for number in range(9) if f"reason {number}" in models.prompts[0]]
     assert told == [5, 7]
+
+
+CODE = "def run(input):\n    total = 0\n    return total\n"
+
+
+def rewrite_code(reply: str) -> tuple[str | None, Reflection, ScriptedModels]:
+    task = replace(rules_task(target="code"), kind="code")
+    models = ScriptedModels(lambda prompt, number: reply)
+    reflection = Reflection(task, models)
+    return reflection.rewrite("artifact", CODE, []), reflection, models
+
+
+def edits(*pairs: tuple[str, str]) -> str:
+    return "\n".join(f"<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE" for old, new in pairs)
+
+
+@pytest.mark.parametrize("around", ["{}", "I mend the sum.\n```python\n{}\n```", "First:\n{}\nThat is all."])
+def test_code_is_rewritten_by_edits_wherever_they_stand(around: str) -> None:
+    reply = around.format(edits(("    total = 0", "    total = 1"), ("return total", "return total * 2")))
+    assert rewrite_code(reply)[0] == "def run(input):\n    total = 1\n    return total * 2\n"
+
+
+def test_code_is_rewritten_as_a_whole_file() -> None:
+    assert rewrite_code("```python\ndef run(input):\n    return 2\n```")[0] == "def run(input):\n    return 2\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (edits(("missing = 1", "x")), "edit 1: its SEARCH part stands nowhere in the text"),
+        (edits(("    total = 0", "    total = 1"), ("total", "x")), "edit 2: its SEARCH part stands 2 times"),
+        ("<<<<<<< SEARCH\n    total = 0\n=======\n    total = 1", "an edit block is never closed"),
+        ("```\na\n```\n```\nb\n```", "holds 2 code fences"),
+    ],
+)
+def test_the_reason_why_edits_do_not_fit_is_told_in_the_next_request(reply: str, reason: str) -> None:
+    text, reflection, models = rewrite_code(reply)
+    assert text is None
+    reflection.rewrite("artifact", CODE, [])
+    assert reason not in models.prompts[0]
+    assert reason in models.prompts[1]
+
+
+def test_the_request_for_code_shows_both_ways_to_answer() -> None:
+    prompt = rewrite_code("x")[2].prompts[0]
+    assert "<<<<<<< SEARCH" in prompt
+    assert "the whole new file between two lines ```" in prompt
+
+
+def test_edit_marks_mean_nothing_for_a_text() -> None:
+    models = ScriptedModels(lambda prompt, number: edits(("a", "b")))
+    assert Reflection(TASK, models).rewrite("artifact", "a", []) == edits(("a", "b"))
+
+
+def test_the_other_parts_are_shown() -> None:
+    task = rules_task(start={"system": "S", "user": "U"})
+    models = ScriptedModels(lambda prompt, number: "```\nnew\n```")
+    Reflection(task, models).rewrite("system", "S", [], {"user": "Ask: {{ letter }}"})
+    assert "# The other parts\n## user\n```\nAsk: {{ letter }}\n```" in models.prompts[0]
+    assert "It is the system turn of a chat" in models.prompts[0]

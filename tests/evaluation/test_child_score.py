@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +99,8 @@ def test_a_function_of_the_users_own_is_called_by_position_whatever_its_paramete
 )
 def test_what_needs_adapt_is_told_at_metric_function_with_its_line(tmp_path: Path, source: str, right: str) -> None:
     path = file_of(tmp_path, source)
-    with pytest.raises(LoadProblem, match="adapt|primary") as raised:
+    with pytest.raises(LoadProblem, match=re.escape(right)) as raised:
         load_metric(path, as_function)
-    assert right in str(raised.value)
     assert raised.value.stage == "Metric function"
     assert raised.value.line == source.count("\n")
 

@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from skynet.engine import Failure, RunStop
-from skynet.evaluation.guards import FAILURES_IN_A_ROW, FIRST_FAILURES, IDLE_STEPS, MOST_WAITING, BrokenGuard, IdleGuard, Stop
+from skynet.evaluation.guards import (
+    FAILURES_IN_A_ROW,
+    FIRST_FAILURES,
+    IDLE_STEPS,
+    MOST_WAITING,
+    BrokenGuard,
+    IdleGuard,
+    Stop,
+)
 from skynet.evaluation.record import Record
 
 from .records import failed, scored

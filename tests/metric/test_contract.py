@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skynet.metric.contract import BadReturn, Scored, Unmeasured, validate
+from skynet.metric.contract import BadReturn, Scored, Unmeasured, declared_range, validate
 from skynet.metric.helpers import unmeasured
 
 OK = {"feedback": "OK"}
@@ -198,3 +198,28 @@ def test_any_return_is_a_checked_score_or_a_bad_return(part: int, returned: Any)
     assert math.isfinite(result.score)
     assert type(result.feedback) is str
     assert all(type(name) is str and math.isfinite(value) for name, value in result.scores.items())
+
+
+@pytest.mark.parametrize(
+    ("declared", "bounds"),
+    [
+        ([0, 5], (0.0, 5.0)),
+        ((0.0, 100.0), (0.0, 100.0)),
+        ([5, 0], None),
+        ([0, math.inf], None),
+        ([0, "5"], None),
+        ([0, 1, 2], None),
+        ("A1:B2", None),
+        (None, None),
+    ],
+)
+def test_a_range_is_a_pair_of_rising_finite_numbers_and_anything_else_a_key_of_the_users_own(
+    declared: object, bounds: tuple[float, float] | None
+) -> None:
+    assert declared_range({"range": declared}) == bounds
+
+
+@pytest.mark.parametrize(("score", "warned"), [(5, False), (0, False), (7, True), (-0.1, True)])
+def test_a_score_outside_its_declared_range_warns(score: float, warned: bool) -> None:
+    found = scored((score, {**OK, "range": [0, 5]}))
+    assert any("outside the range that it declares, 0 to 5" in text for text in found.warnings) is warned

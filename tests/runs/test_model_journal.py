@@ -71,7 +71,7 @@ def test_the_same_call_twice_in_one_place_is_two_calls(attempt: Open, model_serv
 
 def test_calls_of_two_places_never_swap_replies_whatever_the_order(attempt: Open) -> None:
     places = [f"case {number}" for number in range(16)]
-    models, later = attempt(), attempt()
+    models = attempt()
     with ThreadPoolExecutor(8) as threads:
         first = dict(zip(places, threads.map(lambda place: ask(models, place=place).text, places), strict=True))
     later = attempt()
@@ -103,9 +103,9 @@ def test_other_parameters_of_the_model_make_another_call(attempt: Open, model_se
 def test_a_failed_call_is_told_again_and_not_asked_again(attempt: Open, model_server: ModelServer) -> None:
     model_server.fail(status(503, "asleep"))
     told = []
-    for models in (attempt(), attempt()):
+    for _ in range(2):
         with pytest.raises(ProviderError) as caught:
-            ask(models)
+            ask(attempt())
         told.append((str(caught.value), caught.value.status, caught.value.attempts, caught.value.permanent))
     assert told[0] == told[1]
     assert len(model_server.requests) == 1
@@ -120,9 +120,9 @@ def test_a_wrong_key_is_asked_anew_by_the_next_attempt(attempt: Open, model_serv
 
 def test_a_request_that_was_refused_for_what_it_holds_is_told_again(attempt: Open, model_server: ModelServer) -> None:
     model_server.fail(status(400, "too long"))
-    for models in (attempt(), attempt()):
+    for _ in range(2):
         with pytest.raises(ProviderError, match="too long"):
-            ask(models)
+            ask(attempt())
     assert len(model_server.requests) == 1
 
 

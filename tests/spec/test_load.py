@@ -22,6 +22,7 @@ from skynet.spec import (
     parse_spec,
 )
 from skynet.spec.fields import Section
+from skynet.spec.load import merged
 from tests.spec.texts import BASE, DATA, Load
 
 FULL = """
@@ -184,3 +185,16 @@ def test_importing_the_spec_loads_no_library_but_pydantic() -> None:
         [sys.executable, "-c", code], cwd=root, env=dict(os.environ), capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"n": 2}, {"name": "gepa", "n": 2, "merge": True}),
+        ({"name": "gepa", "n": 2}, {"name": "gepa", "n": 2, "merge": True}),
+        ({"name": "demos"}, {"name": "demos"}),
+        ("demos", "demos"),
+    ],
+)
+def test_given_keys_win_and_a_table_of_another_name_is_replaced_whole(given: object, expected: object) -> None:
+    assert merged({"engine": {"name": "gepa", "n": 1, "merge": True}}, {"engine": given}) == {"engine": expected}

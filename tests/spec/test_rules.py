@@ -6,8 +6,14 @@ import pytest
 
 from tests.spec.texts import BASE, DATA, Load, fault_lines
 
+HTTP = BASE.replace("chat", "http") + 'url = "http://h"\n'
 RULES = [
     ('[artifact]\n[target]\nkind = "chat"', "artifact.path: is missing; without it the first version"),
+    ('objective = "x"\n[artifact]\nkind = "parts"\n[target]\nkind = "chat"', "is missing; name the folder that holds"),
+    (BASE.replace("chat", "command") + 'argv = ["./agent", "x"]', 'leaves out "{artifact}", which stands for'),
+    (HTTP + 'body = { q = "{{ input.m }}" }', "leaves out {{ artifact }}; put it"),
+    (HTTP + 'method = "GET"', "leaves out {{ artifact }}, and a GET request has"),
+    (HTTP + 'method = "GET"\nbody = 1', "target.body = 1: a GET request has no"),
     ('[artifact]\nkind = "dspy"', "artifact.path: is missing; name the file of the DSPy program"),
     ('[artifact]\npath = "prompt.md"\nentry = "f"\n[target]\nkind = "chat"', "only a code artifact has an entry"),
     ('[artifact]\nkind = "code"\npath = "run.py"\n[target]\nkind = "chat"', "a code artifact is its own target"),

@@ -52,9 +52,7 @@ def ask_inspect(scorer: Any, case: Columns, arguments: Mapping[str, Any]) -> Sai
         return Said(value=None, reason="The scorer returned nothing.")
     value = getattr(returned, "value", returned)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        raise MetricError(
-            f"The value of the scorer is a list, {show(value)}. As a score it must be one value or a dict."
-        )
+        raise MetricError(f"The scorer's value is {show(value)}. As a score it must be one value, or a dict of them.")
     return Said(value=value, reason=_reason(returned), facts={"answer_found": getattr(returned, "answer", None)})
 
 
