@@ -77,6 +77,7 @@ class ModelServer:
         self.requests: list[Recorded] = []
         self.busy = 0
         self.most_busy = 0
+        self.trouble: Callable[[Body], Fault | None] = lambda body: None  # asked for each request, one at a time
         self._faults: list[Fault] = []
         self._always: Fault | None = None
         self._answered = 0
@@ -113,7 +114,7 @@ class ModelServer:
             self.requests.append(recorded)
             self.busy += 1
             self.most_busy = max(self.most_busy, self.busy)
-            fault = self._faults.pop(0) if self._faults else self._always
+            fault = self._faults.pop(0) if self._faults else self._always or self.trouble(recorded.body)
         try:
             yield fault
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,15 +28,16 @@ def run_check_command(
     output_json: str | None,
     input_json: str | None,
     expected: str | None,
+    tables: Mapping[str, Any] | None = None,
 ) -> int:
-    """Run the check; return the exit status: 0 without a failed stage, else 1. Raises SkynetError on wrong usage."""
+    """Run the check; `tables` win over the spec's. Return the exit status: 0 without a failed stage, else 1. Raises SkynetError on wrong usage."""
     on_stage = _silent if as_json else _print_stage
     if metric is not None:
         result = _check_metric(directory, metric, output, output_json, input_json, expected, on_stage)
     elif any(option is not None for option in (output, output_json, input_json, expected)):
         raise SkynetError("--output, --output-json, --input and --expected go with --metric FILE")
     else:
-        result = _check_project(directory, on_stage)
+        result = _check_project(directory, tables, on_stage)
     if as_json:
         sys.stdout.write(json.dumps(result.to_json(), indent=2) + "\n")
     else:
@@ -44,12 +46,12 @@ def run_check_command(
     return 0 if result.ok else FAILED
 
 
-def _check_project(directory: Path, on_stage: OnStage) -> CheckResult:
+def _check_project(directory: Path, tables: Mapping[str, Any] | None, on_stage: OnStage) -> CheckResult:
     from skynet.evaluation.check_project import check_project
     from skynet.evaluation.project import Project
     from skynet.spec import load_spec
 
-    with Project(load_spec(directory)) as project:
+    with Project(load_spec(directory, tables)) as project:
         return check_project(project, on_stage=on_stage, on_notice=_print_notice)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,41 +21,52 @@ _CANCEL_SECONDS = 10.0
 
 
 def run_submit_command(directory: Path, arguments: Sequence[str]) -> int:
-    """Check the project, start its run in a process of its own, print the run's id."""
-    from skynet.cli.check import run_check_command
+    """Start the project's run in a process of its own, wait until its check has passed, and print its id.
+
+    The check is the run's own, so that nothing is paid twice. Returns 1 where the run ended in it.
+    """
     from skynet.runs.session import STORE_FOLDER
 
-    status = run_check_command(directory, False, None, None, None, None, None)
-    if status:
-        return status
     folder = directory.absolute() / STORE_FOLDER / "runs"
     folder.mkdir(parents=True, exist_ok=True)
+    known = _known_runs(directory)
     log = folder / f"submit-{time.time_ns()}.log"
-    command = [sys.executable, "-m", "skynet.cli.main", "run", str(directory.absolute()), *arguments]
+    # -P: the project's folder is no place to import Skynet's own modules from.
+    command = [sys.executable, "-P", "-m", "skynet.cli.main", "run", str(directory.absolute()), *arguments]
     with log.open("wb") as out:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, cwd=directory
         )
-    run = _await_run(directory, process, log)
-    log.rename(folder / f"{run}.log")
+    run = _await_run(directory, process, log, known)
+    log = log.rename(folder / f"{run}.log")
+    if not _await_check(directory, run):
+        print(log.read_text(encoding="utf-8", errors="replace").rstrip(), file=sys.stderr)
+        return 1
     print(run)
-    print(f"Follow it with `skynet runs watch {run}`; its log is {folder / f'{run}.log'}.", file=sys.stderr)
+    print(f"Follow it with `skynet runs watch {run}`; its log is {log}.", file=sys.stderr)
     return 0
 
 
-def _await_run(directory: Path, process: subprocess.Popen[bytes], log: Path) -> str:
-    """Return the id of the run that `process` drives, once it has a row."""
-    from skynet.runs.lock import driver_pid
-    from skynet.runs.session import open_store
+def _known_runs(directory: Path) -> frozenset[str]:
+    from skynet.runs.session import STORE_FILE, STORE_FOLDER, open_store
+
+    if not (directory / STORE_FOLDER / STORE_FILE).exists():
+        return frozenset()
+    with open_store(directory, create=False) as store:
+        return frozenset(row.id for row in store.runs())
+
+
+def _await_run(directory: Path, process: subprocess.Popen[bytes], log: Path, known: Collection[str]) -> str:
+    """Return the id of the run that `process` drives, or drove, once it has a row; `known` are earlier runs."""
+    from skynet.runs.lock import last_pid
+    from skynet.runs.session import STORE_FOLDER
 
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         ended = process.poll() is not None
-        if (directory / ".skynet" / "skynet.db").exists():
-            with open_store(directory, create=False) as store:
-                for row in store.runs()[:5]:
-                    if driver_pid(store.folder, row.id) == process.pid:
-                        return row.id
+        for run in _known_runs(directory).difference(known):
+            if last_pid(directory / STORE_FOLDER, run) == process.pid:
+                return run
         if ended:
             break
         time.sleep(_LOOK_SECONDS)
@@ -63,10 +74,26 @@ def _await_run(directory: Path, process: subprocess.Popen[bytes], log: Path) -> 
     raise SkynetError(f"the run did not start; its log {log} says:\n{told[-2000:] or '(nothing)'}")
 
 
+def _await_check(directory: Path, run: str) -> bool:
+    """Wait until the run's check has passed, which its first version shows, or return False when the run ended in it."""
+    from skynet.runs.events import Events
+    from skynet.runs.session import open_store
+
+    with open_store(directory, create=False) as store:
+        while True:
+            row = store.run(run)
+            if any(event.kind == "proposed" for event in Events(store, row).read()):
+                return True
+            if row.status != "running":
+                return False
+            time.sleep(_LOOK_SECONDS)
+
+
 def run_watch_command(directory: Path, run: str) -> int:
     """Follow a run's events until it ends; return the exit status that goes with its end."""
     from skynet.cli.run import EXIT
     from skynet.runs.events import Events
+    from skynet.runs.lock import is_driven
     from skynet.runs.session import open_store
 
     with open_store(directory, create=False) as store:
@@ -74,11 +101,11 @@ def run_watch_command(directory: Path, run: str) -> int:
         events = Events(store, row)
         seen = 0
         while True:
-            running = store.run(row.id).status == "running"
+            driven = is_driven(store.folder, row.id)  # until its report is written, too
             for event in events.read(after=seen):
                 seen = event.seq
                 print(event_line(event), flush=True)
-            if not running:
+            if not driven:
                 break
             time.sleep(_LOOK_SECONDS)
         row = store.run(row.id)
@@ -103,6 +130,7 @@ def event_line(event: Event) -> str:
 def run_cancel_command(directory: Path, run: str) -> int:
     """Ask the driver of a run to cancel it, and wait until it has; return the exit status."""
     from skynet.runs.drive import cancel_path
+    from skynet.runs.lock import is_driven
     from skynet.runs.session import open_store
 
     with open_store(directory, create=False) as store:
@@ -112,8 +140,8 @@ def run_cancel_command(directory: Path, run: str) -> int:
         cancel_path(store.folder, row.id).touch()
         deadline = time.monotonic() + _CANCEL_SECONDS
         while time.monotonic() < deadline:
-            if store.run(row.id).status != "running":
-                print(f"{row.id}: cancelled; what it paid is kept")
+            if not is_driven(store.folder, row.id):
+                print(f"{row.id}: {store.run(row.id).status}; what it paid is kept")
                 return 0
             time.sleep(_LOOK_SECONDS)
     raise SkynetError(f"run {row.id} was asked to cancel and has not answered within {_CANCEL_SECONDS:.0f} s")

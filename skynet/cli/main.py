@@ -11,7 +11,9 @@ from typing import Annotated
 import typer
 
 from skynet.cli import judge, models, runs
-from skynet.cli.options import HERE, Accept, AsJson, Directory, EngineName, Fork, MetricCalls, Trust
+from skynet.cli.options import (
+    HERE, Accept, AsJson, Directory, EngineName, Fork, MetricCalls, SkipBadRows, Trust, skipping,
+)  # fmt: skip
 from skynet.errors import SkynetError
 
 USAGE = 2  # exit status: wrong usage, or refused before anything was done
@@ -91,11 +93,13 @@ def check(
     expected: Annotated[
         str | None, typer.Option(metavar="JSON", help="With --metric: the expected value, a JSON object.")
     ] = None,
+    skip_bad_rows: SkipBadRows = None,
 ) -> None:
     """Prove that the metric works before anything is spent."""
     from skynet.cli.check import run_check_command
 
-    raise typer.Exit(run_check_command(directory, as_json, metric, output, output_json, input_json, expected))
+    tables = skipping(skip_bad_rows)
+    raise typer.Exit(run_check_command(directory, as_json, metric, output, output_json, input_json, expected, tables))
 
 
 @app.command()
@@ -107,14 +111,17 @@ def run(
     engine: EngineName = None,
     trust: Trust = False,
     fork: Fork = None,
+    skip_bad_rows: SkipBadRows = None,
     detach: Annotated[bool, typer.Option("--detach", help="Run in a process of its own, as `submit` does.")] = False,
 ) -> None:
     """Search for a better version, and end with a verdict on sealed test cases."""
     if detach:
-        submit(directory, accept, metric_calls, engine, trust, fork)
+        submit(directory, accept, metric_calls, engine, trust, fork, skip_bad_rows)
     from skynet.cli.run import run_run_command
 
-    tables: dict[str, object] = {} if metric_calls is None else {"budget": {"metric_calls": metric_calls}}
+    tables = skipping(skip_bad_rows)
+    if metric_calls is not None:
+        tables["budget"] = {"metric_calls": metric_calls}
     if engine is not None:
         tables["engine"] = engine
     raise typer.Exit(run_run_command(directory, as_json, accept, tables, trust, fork))
@@ -128,11 +135,14 @@ def submit(
     engine: EngineName = None,
     trust: Trust = False,
     fork: Fork = None,
+    skip_bad_rows: SkipBadRows = None,
 ) -> None:
     """Check, then start the run in a process of its own and print its id; it outlives the terminal."""
     from skynet.cli.driving import run_submit_command
 
-    options = {"--metric-calls": metric_calls, "--engine": engine, "--fork": fork}
+    options = {
+        "--metric-calls": metric_calls, "--engine": engine, "--fork": fork, "--skip-bad-rows": skip_bad_rows,
+    }  # fmt: skip
     words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
     words += [name for name, wanted in (("--yes", accept), ("--trust-artifacts", trust)) if wanted]
     raise typer.Exit(run_submit_command(directory, words))

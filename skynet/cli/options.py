@@ -22,3 +22,11 @@ Trust = Annotated[
 Fork = Annotated[
     str | None, typer.Option(metavar="ID", help="Take over what is still valid of this run's paid results.")
 ]
+SkipBadRows = Annotated[
+    int | None, typer.Option(metavar="N", min=0, help="Leave out up to N data rows that cannot be read.")
+]
+
+
+def skipping(rows: int | None) -> dict[str, object]:
+    """Return what `--skip-bad-rows` puts into the spec."""
+    return {} if rows is None else {"data": {"skip_bad_rows": rows}}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from skynet.data.case import Case, DataError
-from skynet.data.readers import Row
+from skynet.data.row import Row
 from skynet.errors import nearest
 
 if TYPE_CHECKING:

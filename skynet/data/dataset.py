@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from skynet.data.case import Case, DataError, content_hash
 from skynet.data.columns import cell, require_known, require_unique_ids, to_cases
-from skynet.data.readers import Row, read_rows
+from skynet.data.row import Row
+from skynet.data.sources import read_source, require_alike
 from skynet.data.splits import SPLITS, UNUSED, assign, assign_groups, seeded_order, split_sizes
 from skynet.errors import nearest
 from skynet.spec import ColumnSplit, PathSplit
@@ -39,7 +40,7 @@ def load_dataset(spec: DataSpec | None, root: Path) -> Dataset:
         return Dataset(only, only, (), ("there is no [data]: one case with an empty input, and nothing is held out",))
     warnings: list[str] = []
     if isinstance(spec.split, PathSplit):
-        parts = _from_paths(spec, spec.split, root)
+        parts = _from_paths(spec, spec.split, root, warnings)
     else:
         parts = _divided(spec, spec.split, root, warnings)
     if not parts["train"]:
@@ -72,27 +73,48 @@ def sample_cases(dataset: Dataset, count: int = 3, seed: int = 0) -> list[Case]:
     return [case for _, case in ranked[:count]]
 
 
-def _from_paths(spec: DataSpec, split: PathSplit, root: Path) -> dict[str, list[Case]]:
-    rows = {name: read_rows(root / path) for name, path in split if path is not None}
-    require_known([row for part in rows.values() for row in part], spec.outputs, "outputs")
-    # Row numbers start anew in each file, so the split's name is part of the id.
+def read_cases(spec: DataSpec, root: Path) -> tuple[list[Case], tuple[str, ...]]:
+    """Return all rows of the data's one path as cases, undivided, with warnings. Raises DataError."""
+    rows, warnings = _rows(spec, root)
+    return _mapped(rows, spec), warnings
+
+
+def _from_paths(spec: DataSpec, split: PathSplit, root: Path, warnings: list[str]) -> dict[str, list[Case]]:
+    sources = {name: read_source(root, path, spec.skip_bad_rows) for name, path in split if path is not None}
+    rows = {name: source.rows for name, source in sources.items()}
+    together = [row for part in rows.values() for row in part]
+    require_known(together, spec.outputs, "outputs")
+    for source in sources.values():
+        warnings.extend((*source.warnings, *require_alike(source.rows, spec.inputs, spec.outputs)))
+    # Row numbers start anew in each split, so its name is part of the id.
     cases = {name: to_cases(part, spec, prefix=f"{name}:") for name, part in rows.items()}
     if spec.id is not None:
         require_unique_ids([case for part in cases.values() for case in part], spec.id)
     return {name: cases.get(name, []) for name in SPLITS}
 
 
-def _divided(
-    spec: DataSpec, split: ColumnSplit | FractionSplit | CountSplit, root: Path, warnings: list[str]
-) -> dict[str, list[Case]]:
-    """Divide the rows of the one data file."""
+def _rows(spec: DataSpec, root: Path) -> tuple[list[Row], tuple[str, ...]]:
     if spec.path is None:
-        raise DataError("data.path is missing; name a .csv, .json or .jsonl file, or give data.split paths")
-    rows = read_rows(root / spec.path)
-    require_known(rows, spec.outputs, "outputs")
+        raise DataError("data.path is missing; name a data file or folder, or give data.split paths")
+    source = read_source(root, spec.path, spec.skip_bad_rows)
+    require_known(source.rows, spec.outputs, "outputs")
+    return source.rows, (*source.warnings, *require_alike(source.rows, spec.inputs, spec.outputs))
+
+
+def _mapped(rows: Sequence[Row], spec: DataSpec) -> list[Case]:
     cases = to_cases(rows, spec)
     if spec.id is not None:
         require_unique_ids(cases, spec.id)
+    return cases
+
+
+def _divided(
+    spec: DataSpec, split: ColumnSplit | FractionSplit | CountSplit, root: Path, warnings: list[str]
+) -> dict[str, list[Case]]:
+    """Divide the rows of the one data path."""
+    rows, found = _rows(spec, root)
+    warnings.extend(found)
+    cases = _mapped(rows, spec)
     if isinstance(split, ColumnSplit):
         names = [_named_split(row, split.column) for row in rows]
     else:

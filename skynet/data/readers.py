@@ -1,218 +1,71 @@
-"""CSV, JSON and JSONL files, plain or gzip, as rows that know their line."""
+"""Data files, plain or gzip, as rows: which reader a file's name asks for, and its content."""
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
-import json
-import re
-import sys
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from skynet.data.case import DataError
+from skynet.data.columnar import COLUMNAR, read_columnar
+from skynet.data.row import BadRows, Row
+from skynet.data.text_formats import TEXT_READERS
 
+KINDS = "a .csv, .json, .jsonl, .parquet, .orc, .feather or .arrow file, maybe .gz"
 _GZIP = b"\x1f\x8b"
 _UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-_SPACE = re.compile(r"[ \t\r\n]*")  # what JSON calls whitespace
-_DECODER = json.JSONDecoder()
-_MOST_LEVELS = 100  # deeper values could not be copied, hashed and sent without running out of stack
-_JSON_NAMES = {
-    list: "an array",
-    str: "a string",
-    int: "a number",
-    float: "a number",
-    bool: "a boolean",
-    type(None): "null",
-}
+_BY_LINES = (".csv", ".jsonl", ".ndjson")  # where one bad line says nothing about the next
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row as read. `line` is where it starts, from 1. In a CSV file an empty cell is a missing value."""
-
-    values: dict[str, Any]
-    line: int
-    file: str
-    empty_is_missing: bool = False
-
-    def lacks(self, column: str) -> bool:
-        """Whether the column has no value here: absent, null, or an empty cell of a CSV file."""
-        value = self.values.get(column)
-        return value is None or (self.empty_is_missing and value == "")
-
-
-def read_rows(path: Path) -> list[Row]:
-    """Read every row of a .csv, .json, .jsonl or .ndjson file (or those with .gz). Raises DataError."""
+def kind_of(path: Path) -> str | None:
+    """Return the ending that says how a file is read, without .gz; None for a file that is no data file."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes[-1] if suffixes else "")
-    reader = _READERS.get(kind)
-    if reader is None:
-        raise DataError(f"{path}: not a kind of file that can be read; name a .csv, .json or .jsonl file, maybe .gz")
-    rows = list(reader(_text(path), str(path)))
+    if len(suffixes) > 1 and suffixes[-1] == ".gz":
+        suffixes.pop()
+    kind = suffixes[-1] if suffixes else ""
+    return kind if kind in TEXT_READERS or kind in COLUMNAR else None
+
+
+def read_rows(path: Path, bad: BadRows | None = None) -> list[Row]:
+    """Read every row of a data file; `bad` takes the rows that cannot be read, else they raise. Raises DataError."""
+    kind = kind_of(path)
+    if kind is None:
+        raise DataError(f"{path}: not a kind of file that can be read; name {KINDS}")
+    bad = bad or BadRows()
+    if kind in COLUMNAR:
+        rows = list(read_columnar(kind, _content(path), str(path)))
+    else:
+        rows = list(TEXT_READERS[kind](_text(path, lenient=bad.limit > 0 and kind in _BY_LINES), str(path), bad))
     if not rows:
         raise DataError(f"{path}: the file holds no rows")
     return rows
 
 
-def _text(path: Path) -> str:
+def _content(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     if content.startswith(_GZIP):
         try:
-            content = gzip.decompress(content)
+            return gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{path}: damaged gzip data: {error}") from error
-    elif path.suffix.lower() == ".gz":
+    if path.suffix.lower() == ".gz":
         raise DataError(f"{path}: not gzip data, though the name says so")
+    return content
+
+
+def _text(path: Path, lenient: bool) -> str:
+    """Return the file's text. A lenient reading keeps bytes that are not UTF-8 as lone surrogates, for the reader."""
+    content = _content(path)
     body = content.removeprefix(_UTF8_BOM)
+    utf16 = content.startswith(_UTF16_BOMS)
     try:
-        return body.decode("utf-8")
+        return body.decode("utf-8", "surrogateescape" if lenient and not utf16 else "strict")
     except UnicodeDecodeError as error:
-        hint = "; it looks like UTF-16" if content.startswith(_UTF16_BOMS) else ""
+        hint = "; it looks like UTF-16" if utf16 else ""
         line = body.count(b"\n", 0, error.start) + 1
         byte = body[error.start]
         raise DataError(f"{path}, line {line}: not UTF-8 (byte 0x{byte:02x}){hint}; save the file as UTF-8") from None
-
-
-def _csv(text: str, file: str) -> Iterator[Row]:
-    header: list[str] | None = None
-    for line, cells in _records(text, file):
-        if header is None:
-            header = _checked_header(cells, file, line)
-        elif len(cells) != len(header):
-            count = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
-            hint = "; quote a cell that holds a comma" if len(cells) > len(header) else ""
-            raise DataError(f"{file}, line {line}: {count}, but the header names {len(header)} columns{hint}")
-        else:
-            yield Row(dict(zip(header, cells, strict=True)), line, file, empty_is_missing=True)
-
-
-def _records(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record with the line on which it starts. Blank lines are skipped."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    while True:
-        line = reader.line_num + 1
-        limit = csv.field_size_limit(sys.maxsize)  # the module's own limit would refuse a cell of 128 KiB
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise DataError(f"{file}, line {line}: not valid CSV: {error}") from None
-        finally:
-            csv.field_size_limit(limit)
-        if cells:
-            yield line, cells
-
-
-def _checked_header(cells: list[str], file: str, line: int) -> list[str]:
-    for name in cells:
-        if cells.count(name) > 1:
-            raise DataError(f"{file}, line {line}: two columns are called {name!r}; give each its own name")
-    return cells
-
-
-def _jsonl(text: str, file: str) -> Iterator[Row]:
-    # Only a line feed ends a line: str.splitlines would cut at characters that JSON allows inside a string.
-    for line, content in enumerate(text.split("\n"), start=1):
-        start = _skip_space(content, 0)
-        if start == len(content):
-            continue
-        value, end = _parsed(content, start, file, line)
-        if _skip_space(content, end) != len(content):
-            raise DataError(f"{file}, line {line}: more text after the object; a .jsonl file holds one object a line")
-        yield _row(value, file, line, "a .jsonl file holds one object a line, a .json file may hold an array")
-
-
-def _json(text: str, file: str) -> Iterator[Row]:
-    """Yield the objects of an array, or the one object that the file holds."""
-    start = _skip_space(text, 0)
-    if start == len(text):
-        return
-    if text[start] == "[":
-        end = yield from _array(text, start + 1, file)
-    else:
-        value, end = _parsed(text, start, file, 1)
-        yield _row(value, file, _line_at(text, start), "a .json file holds an array of objects, or one object")
-    rest = _skip_space(text, end)
-    if rest != len(text):
-        advice = "a .json file holds one array or one object; name it .jsonl when each line is an object"
-        raise DataError(f"{file}, line {_line_at(text, rest)}: more text after the end; {advice}")
-
-
-def _array(text: str, position: int, file: str) -> Generator[Row, None, int]:
-    """Yield the objects of an array element by element, so that each knows its line; return where the array ends."""
-    line, counted = 1, 0
-    position = _skip_space(text, position)
-    if text.startswith("]", position):
-        return position + 1
-    while True:
-        line, counted = line + text.count("\n", counted, position), position
-        value, end = _parsed(text, position, file, 1)
-        yield _row(value, file, line, "each element of the array is an object")
-        position = _skip_space(text, end)
-        if text.startswith("]", position):
-            return position + 1
-        if not text.startswith(",", position):
-            place = f"{file}, line {_line_at(text, position)}"
-            raise DataError(f"{place}: not valid JSON: a comma or the closing ] of the array is missing")
-        position = _skip_space(text, position + 1)
-
-
-def _parsed(text: str, start: int, file: str, first_line: int) -> tuple[Any, int]:
-    """Return the JSON value at `start` and where it ends; `first_line` is the line number of the text's start."""
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        line = first_line + text.count("\n", 0, error.pos)
-        raise DataError(f"{file}, line {line}, column {error.colno}: not valid JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:  # a number of too many digits; nesting too deep
-        line = first_line + text.count("\n", 0, start)
-        raise DataError(f"{file}, line {line}: JSON that cannot be read: {error}") from None
-    brackets = text.count("[", start, end) + text.count("{", start, end)  # seldom enough for a closer look
-    if brackets > _MOST_LEVELS and _is_deep(value):
-        line = first_line + text.count("\n", 0, start)
-        raise DataError(f"{file}, line {line}: lists and objects nested more than {_MOST_LEVELS} levels deep")
-    return value, end
-
-
-def _is_deep(value: Any) -> bool:
-    layer = [value]
-    for _ in range(_MOST_LEVELS):
-        layer = [part for one in layer if isinstance(one, list | dict) for part in _parts(one)]
-    return any(isinstance(one, list | dict) for one in layer)
-
-
-def _parts(value: list[Any] | dict[str, Any]) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value
-
-
-def _row(value: Any, file: str, line: int, advice: str) -> Row:
-    if not isinstance(value, dict):
-        raise DataError(f"{file}, line {line}: {_JSON_NAMES[type(value)]}, not an object; {advice}")
-    return Row(value, line, file)
-
-
-def _skip_space(text: str, position: int) -> int:
-    match = _SPACE.match(text, position)
-    return match.end() if match else position
-
-
-def _line_at(text: str, position: int) -> int:
-    return 1 + text.count("\n", 0, position)
-
-
-_READERS: dict[str, Callable[[str, str], Iterator[Row]]] = {
-    ".csv": _csv,
-    ".json": _json,
-    ".jsonl": _jsonl,
-    ".ndjson": _jsonl,
-}

@@ -42,6 +42,10 @@ class Books(Protocol):
         """Forget an evaluation that was begun and not finished."""
         ...
 
+    def leave(self, key: str) -> None:
+        """Leave an evaluation without an end: what it reserved stays charged, and it may be begun anew."""
+        ...
+
     def add_version(self, artifact: Artifact, parent: str | None, note: str, spent: Amounts) -> None:
         """Store a version that was put forward, and its event with what was spent by then."""
         ...

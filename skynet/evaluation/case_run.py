@@ -48,9 +48,13 @@ class CaseRunner:
 
     def score(self, ticket: Ticket, result: TargetResult) -> Record:
         """Score what a target returned."""
-        scored = self._metric.score(ticket.case, result.output, ticket, result)
+        try:
+            scored = self._metric.score(ticket.case, result.output, ticket, result)
+        except Stop as stop:
+            stop.scoring = True
+            raise
         if scored.fault is not None and scored.fault.kind == "cancelled":
-            raise Stop("cancelled")
+            raise Stop("cancelled", scoring=scored.executed)
         return _scored(ticket, result, scored)
 
     def failed(self, ticket: Ticket, result: TargetResult) -> Record:

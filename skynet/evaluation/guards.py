@@ -17,11 +17,15 @@ Step = Literal["taken", "rejected", "served"]
 
 
 class Stop(RunStop):
-    """The run ends; `reason` is its finish reason, the text the cause."""
+    """The run ends; `reason` is its finish reason, the text the cause.
 
-    def __init__(self, reason: str, message: str = "") -> None:
+    `scoring`: it struck while `score()` was under way, so that this metric call counts.
+    """
+
+    def __init__(self, reason: str, message: str = "", *, scoring: bool = False) -> None:
         super().__init__(message or reason)
         self.reason = reason
+        self.scoring = scoring
 
 
 class IdleGuard:

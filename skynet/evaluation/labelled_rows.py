@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from skynet.data.case import DataError
-from skynet.data.readers import Row, read_rows
+from skynet.data.readers import read_rows
+from skynet.data.row import Row
 from skynet.errors import nearest
 from skynet.spec import DataSpec
 

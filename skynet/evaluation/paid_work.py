@@ -13,7 +13,7 @@ from skynet.artifact import Artifact
 from skynet.data.case import Case
 from skynet.errors import SkynetError
 from skynet.evaluation.books import Books
-from skynet.evaluation.budget import Budget, BudgetSpent, Reservation
+from skynet.evaluation.budget import Budget, Reservation
 from skynet.evaluation.case_run import CaseRunner
 from skynet.evaluation.guards import BrokenGuard, Stop
 from skynet.evaluation.record import Record
@@ -137,14 +137,23 @@ class PaidWork:
             if self._stop is not None or self._cancel.is_set():
                 raise self._stop or Stop("cancelled")
             record = self._runner.run(job.artifact, job.case, job.repetition, self._cancel)
-        except BaseException as stop:
-            task.reservation.release()
-            self._books.cancel(job.key)
-            if isinstance(stop, BudgetSpent):
-                raise Stop(stop.reason, str(stop)) from None
+        except Stop as stop:
+            self._give_up(task, stop.scoring)
+            raise
+        except BaseException:
+            self._give_up(task, scoring=False)
             raise
         task.reservation.settle(metric_calls=int(record.metric_called))
         return record
+
+    def _give_up(self, task: Task, scoring: bool) -> None:
+        """Close a task that has no record: a metric call that was under way is charged, and stays in flight."""
+        if scoring:
+            task.reservation.settle(metric_calls=1)
+            self._books.leave(task.job.key)
+        else:
+            task.reservation.release()
+            self._books.cancel(task.job.key)
 
     def _store(self, task: Task, record: Record) -> None:
         key, spent = task.job.key, self._budget.spent.metric_calls

@@ -85,6 +85,7 @@ class HostRollout:
         self.begun = time.perf_counter()
         self.record: Record | None = None
         self.evaluation: Evaluation | None = None
+        self.scoring = False  # still, where a stop struck in it: that metric call counts
 
     def is_new(self) -> bool:
         """Whether this attempt of the run sees the rollout for the first time."""
@@ -96,7 +97,10 @@ class HostRollout:
         if fault is not None:
             return self._fail(fault, steps)
         measured = self._measured(output, trace)
-        return self._enter(self._rollouts.score(self._artifact, self._case, measured), steps)
+        self.scoring = True
+        record = self._rollouts.score(self._artifact, self._case, measured)
+        self.scoring = False
+        return self._enter(record, steps)
 
     def fail(self, error: Exception, steps: Any = None) -> Evaluation:
         """Enter the run as failed, by the provider where one failed in it, else by the version; called once."""
@@ -224,6 +228,10 @@ class Rollouts:
 
     def _settle(self, rollout: HostRollout, reservation: Reservation) -> None:
         record = rollout.record
+        if record is None and rollout.scoring:
+            reservation.settle(metric_calls=1)
+            self._books.leave(rollout.key)
+            return
         if record is None:
             reservation.release()
             self._books.cancel(rollout.key)

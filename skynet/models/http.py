@@ -14,6 +14,7 @@ from skynet.models.faults import refusal
 from skynet.models.wire import chat_body, error_words, read_reply
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterator, Mapping
 
     import httpx
@@ -24,49 +25,49 @@ NOT_SENT = "openai/"  # LiteLLM's prefix for a compatible server, no part of the
 
 
 class HttpClient:
-    """The httpx client of a gateway, made on first use, since importing httpx takes a while."""
+    """The httpx clients of a gateway, made when first needed, since importing httpx takes a while.
+
+    Each serves one request at a time and so keeps one connection a server: a client that is shared looks at all of
+    its idle connections, one system call each, at every request.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._client: httpx.Client | None = None
-        self._busy = 0
+        self._idle: list[httpx.Client] = []
+        self._trust: ssl.SSLContext | None = None  # shared, since reading the certificates takes longest
         self._closing = False
 
     @contextmanager
     def using(self) -> Iterator[httpx.Client]:
-        """Lend the one client; after close() there is none to lend, which is a transient ProviderFault."""
-        with self._lock:
-            if self._closing:
-                raise ProviderFault("the gateway is closed", transient=True)
-            if self._client is None:
-                self._client = _new_client()
-            self._busy += 1
-            client = self._client
+        """Lend a client; after close() there is none to lend, which is a transient ProviderFault."""
+        client = self._lent()
         try:
             yield client
         finally:
             with self._lock:
-                self._busy -= 1
-                self._close_when_idle()
+                if not self._closing:
+                    self._idle.append(client)
+            if self._closing:
+                client.close()
+
+    def _lent(self) -> httpx.Client:
+        import httpx
+
+        with self._lock:
+            if self._closing:
+                raise ProviderFault("the gateway is closed", transient=True)
+            if self._idle:
+                return self._idle.pop()
+            self._trust = self._trust or httpx.create_ssl_context()
+        return httpx.Client(verify=self._trust, mounts={f"all://{host}": None for host in OWN_HOSTS})
 
     def close(self) -> None:
-        """Close the connections when the last request in flight has ended: closing one under a reader is unsafe."""
+        """Close the connections; those of requests in flight when these end: closing one under a reader is unsafe."""
         with self._lock:
             self._closing = True
-            self._close_when_idle()
-
-    def _close_when_idle(self) -> None:
-        if self._closing and self._busy == 0 and self._client is not None:
-            self._client.close()
-
-
-def _new_client() -> httpx.Client:
-    import httpx
-
-    return httpx.Client(
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=256),
-        mounts={f"all://{host}": None for host in OWN_HOSTS},
-    )
+            idle, self._idle = self._idle, []
+        for client in idle:
+            client.close()
 
 
 class HttpBackend:

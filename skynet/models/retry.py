@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from skynet.errors import SkynetError
 from skynet.models.backend import ProviderFault, RawReply
+from skynet.models.helpers import HELPERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,18 +92,21 @@ class Halt:
         """
         if not self._flags:
             return work()
-        done: Future[T] = Future()
+        result: Future[T] = Future()
+        done = threading.Lock()  # much cheaper to wait for than the future
+        done.acquire()
 
         def serve() -> None:
             try:
-                done.set_result(work())
+                result.set_result(work())
             except BaseException as error:  # noqa: BLE001 - raised in the caller, if it still waits
-                done.set_exception(error)
+                result.set_exception(error)
+            done.release()
 
-        threading.Thread(target=serve, name="skynet-request", daemon=True).start()
-        while not wait([done], LOOK).done:
+        HELPERS.give(serve)
+        while not done.acquire(timeout=LOOK):
             self.check()
-        return done.result()
+        return result.result()
 
     @contextmanager
     def holding(self, slots: threading.Semaphore) -> Iterator[None]:

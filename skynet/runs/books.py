@@ -66,6 +66,10 @@ class RunBooks:
         """Forget an evaluation that was begun and not finished."""
         self.journal.cancel("evaluation", key)
 
+    def leave(self, key: str) -> None:
+        """Leave an evaluation without an end: what it reserved stays charged, and it may be begun anew."""
+        self.journal.leave("evaluation", key)
+
     def add_version(self, artifact: Artifact, parent: str | None, note: str, spent: Amounts) -> None:
         """Store a version that was put forward, and its event with what was spent by then."""
         event = self.events.write(

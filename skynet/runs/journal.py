@@ -105,6 +105,10 @@ class Journal:
         """Forget a request that was begun and never sent, so that nothing stays charged for it."""
         self._shelves[kind].cancel(key)
 
+    def leave(self, kind: Kind, key: str) -> None:
+        """Leave a request in flight that was sent and will not be waited for: it stays charged as reserved."""
+        self._shelves[kind].leave(key)
+
     def in_flight(self) -> list[InFlight]:
         """Return the requests that earlier attempts of the run began and never ended, in the order they began."""
         return list(self._left)
@@ -239,6 +243,10 @@ class _Shelf:
 
     def cancel(self, key: str) -> None:
         self._store.writer.submit(_write(self._delete, {"own_run": self._run, "own_seq": self._number(key)}))
+        del self._open[key]
+
+    def leave(self, key: str) -> None:
+        self._number(key)
         del self._open[key]
 
     def _number(self, key: str) -> int:

@@ -89,9 +89,15 @@ def is_driven(folder: Path, run: str) -> bool:
 
 def driver_pid(folder: Path, run: str) -> int | None:
     """Return the process id of the run's driver, or None when no live process drives it."""
-    if not is_driven(folder, run):
+    return last_pid(folder, run) if is_driven(folder, run) else None
+
+
+def last_pid(folder: Path, run: str) -> int | None:
+    """Return the process id of the run's driver, or of its last one where no process drives it any more."""
+    try:
+        text = lock_path(folder, run).read_text(encoding="ascii").strip()
+    except FileNotFoundError:
         return None
-    text = lock_path(folder, run).read_text(encoding="ascii").strip()
     return int(text) if text.isdigit() else None  # taken a moment ago, not yet written
 
 

@@ -7,9 +7,10 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
+from skynet.evaluation.guards import Stop
 from skynet.models.backend import Message
 from skynet.models.calls import CallOptions, Reply, Scope, current_place
 from skynet.models.faults import ProviderError
@@ -17,6 +18,7 @@ from skynet.models.gateway import Gateway
 from skynet.models.ledger import Role
 from skynet.models.prices import Price
 from skynet.models.retry import WaitClock
+from skynet.runs.fault import StoreError
 from skynet.runs.journal import Journal
 
 
@@ -68,7 +70,21 @@ class JournaledModels:
         body = self._journal.get("model", key)
         if body is not None:
             return _told(body)
-        scope = scope or Scope()
+        waits = {"cancel": cancel, "timeout": timeout, "clock": clock}
+        try:
+            return self._asked(key, role, messages, scope or Scope(), options, waits)
+        except StoreError as error:  # no failure of the provider's: the run cannot go on without its store
+            raise Stop("error", str(error)) from error
+
+    def _asked(
+        self,
+        key: str,
+        role: Role,
+        messages: Sequence[Message],
+        scope: Scope,
+        options: dict[str, Any],
+        waits: dict[str, Any],
+    ) -> Reply:
         bound = self.gateway.bound(role, messages, CallOptions(**options), scope)
         self._journal.begin(
             "model",
@@ -81,9 +97,7 @@ class JournaledModels:
             scope=current_place.get(),
         )
         try:
-            reply = self.gateway.complete(
-                role, messages, scope=scope, cancel=cancel, timeout=timeout, clock=clock, **options
-            )
+            reply = self.gateway.complete(role, messages, scope=scope, **waits, **options)
         except ProviderError as error:
             if error.hopeless:  # the run ends now; a resumed one asks anew
                 self._journal.cancel("model", key)
@@ -94,7 +108,8 @@ class JournaledModels:
             self._journal.cancel("model", key)
             raise
         self._end(
-            key, {"reply": asdict(reply)}, status="ok", cost_usd=reply.cost_usd, prompt_tokens=reply.prompt_tokens,
+            key, {"reply": _reply_fields(reply)}, status="ok", cost_usd=reply.cost_usd,
+            prompt_tokens=reply.prompt_tokens,
             completion_tokens=reply.completion_tokens, latency_ms=reply.latency_ms,
         )  # fmt: skip
         return reply
@@ -120,6 +135,13 @@ class JournaledModels:
     def close(self) -> None:
         """Close the gateway."""
         self.gateway.close()
+
+
+_REPLY = tuple(item.name for item in fields(Reply))
+
+
+def _reply_fields(reply: Reply) -> dict[str, Any]:
+    return {name: getattr(reply, name) for name in _REPLY}
 
 
 def _error_fields(error: ProviderError) -> dict[str, Any]:

@@ -23,9 +23,9 @@ _UNTRUSTED = (
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """`limit` and `proposals` are None where the budget does not count metric calls. Refusals hold unless the user says yes.
+    """`limit` and `proposals` are None where the budget does not count metric calls.
 
-    `untrusted` holds unless the user trusts the code of versions; it is empty where no version is code.
+    Refusals hold unless the user says yes; `untrusted` holds unless the user trusts the code of versions; it is empty where no version is code.
     """
 
     limit: int | None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from skynet.artifact import Artifact
 from skynet.data.case import Case
 from skynet.evaluation.amounts import Amounts
-from skynet.evaluation.budget import Budget, BudgetSpent
+from skynet.evaluation.budget import Budget, BudgetSpent, Limits
 from skynet.evaluation.project import Project
 from skynet.models.calls import CallOptions, Scope, build_request, upper_bound
 from skynet.runs.money import History
@@ -95,16 +95,28 @@ def _case_costs(project: Project, start: Artifact, cases: Sequence[Case]) -> tup
     return usd, tokens
 
 
-def set_aside(budget: Budget, passes: Passes) -> None:
-    """Hold what the passes cost. Raises BudgetTooSmall, with nothing held."""
+def set_aside(budget: Budget, passes: Passes, *, resumed: bool = False) -> None:
+    """Hold what the passes cost. Raises BudgetTooSmall, with nothing held.
+
+    Requests in flight at a stop stay charged, so a resumed run may be left with less: it holds what there is.
+    """
     names = ("check", "start", "sealed")
     try:
         for name in names:
-            budget.hold(name, getattr(passes, name))
+            amounts = getattr(passes, name)
+            budget.hold(name, _within(amounts, budget.remaining) if resumed else amounts)
     except BudgetSpent as spent:
         for name in names:
             budget.drop(name)
         raise BudgetTooSmall(_needed(passes, spent)) from None
+
+
+def _within(amounts: Amounts, left: Limits) -> Amounts:
+    return Amounts(
+        amounts.metric_calls if left.metric_calls is None else min(amounts.metric_calls, left.metric_calls),
+        amounts.usd if left.usd is None else min(amounts.usd, left.usd),
+        amounts.tokens if left.tokens is None else min(amounts.tokens, left.tokens),
+    )
 
 
 def _needed(passes: Passes, spent: BudgetSpent) -> str:

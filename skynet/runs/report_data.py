@@ -312,4 +312,5 @@ def _not_evaluated(runner: Runner) -> str | None:
     if not partial:
         return None
     shown = ", ".join(partial[:5]) + (" and more" if len(partial) > 5 else "")
-    return f"{len(partial)} versions were not tried on every val case and cannot be the best: {shown}"
+    count = "1 version was" if len(partial) == 1 else f"{len(partial)} versions were"
+    return f"{count} not tried on every val case and cannot be the best: {shown}"

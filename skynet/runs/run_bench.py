@@ -33,6 +33,7 @@ class RunBench:
         purse: Purse,
         ration: Ration,
         splits: Mapping[str, str],
+        cancel: threading.Event,
     ) -> None:
         self._project = project
         self._execution = execution
@@ -40,6 +41,7 @@ class RunBench:
         self._purse = purse
         self._ration = ration
         self._splits = splits
+        self._cancel = cancel
 
     def load_metric(self) -> Outcome:
         """Load the metric into a worker."""
@@ -62,24 +64,33 @@ class RunBench:
         if known is not None:
             self._ration.count(key, known.metric_called)
             return as_result(known)
-        (reservation,) = self._purse.reserve_each(1, metric_calls=1)
+        reservation = self._reserve()
         self._books.begin(
             key,
             {"version": version, "case_id": case.id, "case_hash": case.content_hash, "repetition": repetition,
              "split": "check"},
         )  # fmt: skip
         try:
-            ticket = ticket_for(self._project.seed, version, case, repetition)
+            ticket = ticket_for(self._project.seed, version, case, repetition, self._cancel)
             measured = None if like is None else measured_of(like)
             result = self._project.metric.score(case, output, ticket, measured)
-        except BaseException:
-            reservation.release()
-            self._books.cancel(key)
+            if result.fault is not None and result.fault.kind == "cancelled":
+                raise Stop("cancelled")
+        except BaseException:  # score() was under way: it counts
+            reservation.settle(metric_calls=1)
+            self._books.leave(key)
             raise
         reservation.settle(metric_calls=int(result.executed))
         self._ration.count(key, result.executed)
         self._books.end(key, as_record(result, version, case.id, repetition, output), 0)
         return result
+
+
+    def _reserve(self) -> Reservation:
+        try:
+            return self._purse.reserve_each(1, metric_calls=1)[0]
+        except BudgetSpent as spent:
+            raise Stop(spent.reason, str(spent)) from None
 
 
 def _digest(output: Any) -> str:

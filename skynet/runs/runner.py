@@ -129,7 +129,7 @@ class Runner:
         passes = plan_passes(project, project.start)
         if self._history.resumed:
             passes = left_to_pay(passes, self._history, self.budget.limits.metric_calls != self._plan["metric_calls"])
-        set_aside(self.budget, passes)
+        set_aside(self.budget, passes, resumed=self._history.resumed)
         self._check()
         start = self._start_version()
         records = self._start_pass(start)
@@ -165,7 +165,7 @@ class Runner:
         val = {case.id for case in project.dataset.val}
         splits = {case.id: "val" if case.id in val else "train" for case in cases}
         execution = self._execute_with(1, "")
-        bench = RunBench(project, execution, self.books, self.budget.draw("check"), self._ration, splits)
+        bench = RunBench(project, execution, self.books, self.budget.draw("check"), self._ration, splits, self.cancel)
         warnings = [sentence_of(text) for text in project.dataset.warnings]
         check = ContractCheck(bench, cases, project.start, on_stage=self._on_stage, warnings=warnings)
         try:

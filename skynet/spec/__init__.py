@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from skynet.spec.faults import Fault, SpecError
+from skynet.spec.jobs import EvalMetricSpec, EvalSpec
 from skynet.spec.load import SPEC_NAME, load_spec, parse_spec
 from skynet.spec.models import (
     ArtifactSpec,
@@ -27,6 +28,8 @@ __all__ = [
     "CountSplit",
     "DataSpec",
     "EngineSpec",
+    "EvalMetricSpec",
+    "EvalSpec",
     "EvaluationSpec",
     "Fault",
     "FractionSplit",

@@ -20,6 +20,17 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
+def gathered_options(section: type[Section], value: Any) -> Any:
+    """Move the keys of a table that are no fields of `section` into its `options`."""
+    if not isinstance(value, dict):
+        return value
+    own = {key: part for key, part in value.items() if key in section.model_fields}
+    rest = {key: part for key, part in value.items() if key not in section.model_fields}
+    if rest and isinstance(own.get("options", {}), dict):
+        own["options"] = {**own.get("options", {}), **rest}
+    return own
+
+
 def _path(text: str) -> str:
     if not text or "\0" in text:
         raise ValueError("a path is a text of at least one character, without NUL")
@@ -42,7 +53,8 @@ def _size(value: Any) -> Any:
     return int(match[1]) * unit
 
 
-def _array(value: Any) -> Any:
+def array(value: Any) -> Any:
+    """Turn a list into the tuple that frozen sections hold."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -57,7 +69,7 @@ def unlike(values: Sequence[str]) -> Sequence[str]:
 PathText = Annotated[str, AfterValidator(_path)]
 VariableName = Annotated[str, AfterValidator(_variable)]
 Bytes = Annotated[int, BeforeValidator(_size), Field(gt=0)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_array)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_array), AfterValidator(unlike)]
-Variables = Annotated[tuple[VariableName, ...], BeforeValidator(_array), AfterValidator(unlike)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(array)]
+Names = Annotated[tuple[str, ...], BeforeValidator(array), AfterValidator(unlike)]
+Variables = Annotated[tuple[VariableName, ...], BeforeValidator(array), AfterValidator(unlike)]
 Timeout = Annotated[float, Field(gt=0, le=600, description="a number of seconds above 0 and at most 600")]

@@ -44,11 +44,12 @@ def merged(data: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
 def parse_spec(data: Mapping[str, Any], root: Path, file: str = SPEC_NAME, code: Collection[str] = ()) -> Spec:
     """Check a spec given as a dict. Relative paths start from `root`; `file` is what error messages call it.
 
-    `code` names the paths (`metric.path`, `target.path`, `data.path`) for which Python gives functions or rows.
+    `code` names the paths (`metric.path`, `target.path`, `data.path`, `artifact.path`) for which the caller has
+    something else, or no use.
     """
     root = root.absolute()
     try:
-        document = Document.model_validate(_completed(data, root))
+        document = Document.model_validate(_completed(data, root, code))
     except ValidationError as error:
         raise SpecError(file, [shape_fault(detail) for detail in error.errors(include_url=False)]) from None
     spec = Spec(**dict(document), root=root)
@@ -58,13 +59,15 @@ def parse_spec(data: Mapping[str, Any], root: Path, file: str = SPEC_NAME, code:
     return spec
 
 
-def _completed(data: Mapping[str, Any], root: Path) -> dict[str, Any]:
+def _completed(data: Mapping[str, Any], root: Path, code: Collection[str]) -> dict[str, Any]:
     """Fill in what follows from elsewhere: the folder's name, and the target of an artifact that is its own."""
     complete = {"name": root.name or "project", "target": {}, **data}
     artifact, target = complete.get("artifact"), complete["target"]
     kind = artifact.get("kind") if isinstance(artifact, dict) else getattr(artifact, "kind", None)
     if kind in ("code", "dspy") and isinstance(target, dict):
         complete["target"] = {"kind": kind, **target}
+    elif not target and "artifact.path" in code:  # a job that runs no target need not name one
+        complete["target"] = {"kind": "chat"}
     return complete
 
 

@@ -8,7 +8,10 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from skynet.spec.fields import Bytes, Names, PathText, Section, Texts, Timeout, VariableName, Variables
+from skynet.spec.fields import (
+    Bytes, Names, PathText, Section, Texts, Timeout, VariableName, Variables, gathered_options,
+)  # fmt: skip
+from skynet.spec.jobs import EvalSpec
 from skynet.spec.rows import DataSpec
 
 # Set by the gateway from its own arguments; a parameter of the same name would fight with them.
@@ -51,13 +54,7 @@ class EngineSpec(Section):
     @model_validator(mode="before")
     @classmethod
     def _gather_options(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        own = {key: part for key, part in value.items() if key in cls.model_fields}
-        rest = {key: part for key, part in value.items() if key not in cls.model_fields}
-        if rest and isinstance(own.get("options", {}), dict):
-            own["options"] = {**own.get("options", {}), **rest}
-        return own
+        return gathered_options(cls, value)
 
 
 class ArtifactSpec(Section):
@@ -179,6 +176,7 @@ class Document(Section):
     budget: BudgetSpec = Field(default=BudgetSpec(), description="a table [budget]")
     evaluation: EvaluationSpec = Field(default=EvaluationSpec(), description="a table [evaluation]")
     limits: LimitsSpec = Field(default=LimitsSpec(), description="a table [limits]")
+    eval: EvalSpec | None = Field(default=None, description="a table [eval] of an evaluation job")
 
 
 class Spec(Document):

@@ -90,7 +90,9 @@ Split = Annotated[
 class DataSpec(Section):
     """Rows and their meaning. `path` is None exactly when `split` names one file per split."""
 
-    path: PathText | None = Field(default=None, description="the path of a .csv, .json or .jsonl file, maybe .gz")
+    path: PathText | None = Field(
+        default=None, description='the path of data: "rows.csv", "folder", or "folder#*.parquet"'
+    )
     inputs: Names = Field(min_length=1, description='an array of column names, such as ["message"]')
     outputs: Names = Field(default=(), description='an array of column names, such as ["label"]')
     split: Split = Field(
@@ -100,6 +102,7 @@ class DataSpec(Section):
     id: str | None = Field(default=None, description="the name of a column whose values are all different")
     group: str | None = Field(default=None, description="the name of a column; rows of one value stay together")
     stratify: str | None = Field(default=None, description="the name of a column; its values are spread evenly")
+    skip_bad_rows: int = Field(default=0, ge=0, description="a whole number, 0 or more: bad rows that may be left out")
 
     @field_validator("split", mode="before")
     @classmethod

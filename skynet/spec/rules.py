@@ -9,6 +9,7 @@ from typing import Any
 
 from skynet.errors import nearest
 from skynet.spec.faults import Fault, fault
+from skynet.spec.jobs import EvalSpec
 from skynet.spec.models import Spec
 from skynet.spec.rows import ColumnSplit, DataSpec, PathSplit
 
@@ -36,22 +37,24 @@ def broken_rules(spec: Spec, code: Collection[str] = ()) -> Iterator[Fault]:
 
     The paths that `code` names stand for functions and rows, not for files.
     """
-    yield from _artifact(spec)
+    yield from _artifact(spec, code)
     yield from _target(spec)
     yield from _artifact_place(spec)
     yield from _metric(spec)
     if spec.data is not None:
         yield from _columns(spec.data)
-        yield from _split(spec.data)
+        yield from _split(spec.data, rows_given=spec.eval is not None and spec.eval.rows is not None)
+    if spec.eval is not None:
+        yield from _eval(spec.eval)
     yield from _files(spec, code)
 
 
-def _artifact(spec: Spec) -> Iterator[Fault]:
+def _artifact(spec: Spec, code: Collection[str]) -> Iterator[Fault]:
     artifact = spec.artifact
     if "entry" in artifact.model_fields_set and artifact.kind != "code":
         message = f"only a code artifact has an entry; artifact.kind is {artifact.kind}."
         yield fault("artifact.entry", artifact.entry, message)
-    if artifact.path is not None:
+    if artifact.path is not None or "artifact.path" in code:
         return
     if artifact.kind == "dspy":
         yield Fault("artifact.path", "", 'is missing; name the file of the DSPy program, such as "program.py".')
@@ -112,11 +115,19 @@ def _columns(data: DataSpec) -> Iterator[Fault]:
         yield fault("data.stratify", data.stratify, message)
 
 
-def _split(data: DataSpec) -> Iterator[Fault]:
+def _eval(job: EvalSpec) -> Iterator[Fault]:
+    if job.output is not None and job.prompt is not None:
+        message = "eval.output names stored outputs already; keep one of the two."
+        yield fault("eval.prompt", job.prompt, message)
+    if job.rows is not None and job.split != "all":
+        yield fault("eval.split", job.split, "eval.rows are in no split; leave it out.")
+
+
+def _split(data: DataSpec, *, rows_given: bool) -> Iterator[Fault]:
     split = data.split
     if isinstance(split, PathSplit) and data.path is not None:
         yield fault("data.path", data.path, "data.split already names the files; keep one of the two.")
-    if not isinstance(split, PathSplit) and data.path is None:
+    if not isinstance(split, PathSplit) and data.path is None and not rows_given:
         yield Fault("data.path", "", "is missing; name a .csv, .json or .jsonl file, or give data.split paths.")
     for key, name in (("data.group", data.group), ("data.stratify", data.stratify)):
         if name is not None and isinstance(split, ColumnSplit | PathSplit):
@@ -132,10 +143,21 @@ def _files(spec: Spec, code: Collection[str]) -> Iterator[Fault]:
     if "metric.path" not in code:
         yield from _file(spec, "metric.path", spec.metric.path)
     if spec.data is not None and "data.path" not in code:
-        yield from _file(spec, "data.path", spec.data.path)
+        yield from _data_place(spec, "data.path", spec.data.path)
         if isinstance(spec.data.split, PathSplit):
             for name, path in spec.data.split:
-                yield from _file(spec, f"data.split.{name}", path)
+                yield from _data_place(spec, f"data.split.{name}", path)
+
+
+def _data_place(spec: Spec, key: str, path: str | None) -> Iterator[Fault]:
+    """Yield where there is neither the file nor the folder; what follows # is looked for when the data is read."""
+    if path is None or os.path.exists(spec.resolve(path)):
+        return
+    folder, mark, _ = path.partition("#")
+    if not mark:
+        yield from _file(spec, key, path)
+    elif not os.path.isdir(spec.resolve(folder)):
+        yield fault(key, path, f"there is no folder {folder!r}.")
 
 
 def _file(spec: Spec, key: str, path: Any, *, folder: bool = False) -> Iterator[Fault]:

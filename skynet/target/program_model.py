@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from skynet.errors import SkynetError
+
 Ask = Callable[[dict[str, Any]], Mapping[str, Any]]
 
 
@@ -29,6 +31,15 @@ class _Shared:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self
+
+    def dump_state(self) -> dict[str, Any]:
+        """Nothing: a program's state names no model. dspy dumps the model all the same, before it is taken out."""
+        return {}
+
+    @classmethod
+    def load_state(cls, state: dict[str, Any]) -> Any:
+        """Refuse: the way to the host belongs to one run."""
+        raise SkynetError("a model of a run cannot be loaded from a state; set the program's own with set_lm()")
 
 
 class AskEngine(_Shared):

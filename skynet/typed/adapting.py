@@ -52,11 +52,10 @@ def adapt(
 ) -> Adapted:
     """Return `score(input, output, expected=None, *, trace=None)` that runs another tool's metric.
 
-    obj: a metric of a known shape, or a class of one that needs no arguments. primary: which of several numbers is
-    the score. lower_is_better: turns the score round, inside `range` where given. range: (lowest, highest), declared
-    to the run. labels: what a text verdict is worth. fields: the tool's field name to the column that fills it.
-    arguments: passed on to each call. full_dataset_entry: hand the toolkit's evaluator the whole row. copy: give each
-    case a copy of the object. Raises MetricError.
+    obj: a metric of a known shape, or a class that needs no arguments. primary: which of several numbers is the score.
+    lower_is_better: turns it round, inside `range` where given. range: (lowest, highest), declared to the run. labels:
+    what a verdict in words is worth. fields: the tool's field to the column that fills it. arguments: passed on to
+    each call. full_dataset_entry: for the toolkit. copy: each case gets a copy of the object. Raises MetricError.
     """
     tool = tool_of(obj)
     if tool is None:
@@ -66,9 +65,8 @@ def adapt(
     if tool in ("typed", "toolkit"):
         _refuse_others(tool, {"labels": labels, "fields": fields, "arguments": arguments})
         run = _given_the_case(metric, primary, full_dataset_entry)
-    elif full_dataset_entry:
-        raise MetricError("full_dataset_entry is for an evaluator with evaluate_item; name columns with fields=.")
     else:
+        _refuse_others(tool, {"full_dataset_entry": full_dataset_entry})
         run = _given_fields(_ASK[tool], _name(metric), terms, fields or {}, arguments or {})
 
     def score(input: Any, output: Any, expected: Any = None, *, trace: Any = None) -> Result:
@@ -131,6 +129,8 @@ def _range(given: object) -> tuple[float, float] | None:
 
 
 def _refuse_others(tool: str, options: Mapping[str, object]) -> None:
-    for name, value in options.items():
-        if value:
-            raise MetricError(f"{name}= does not apply to a {tool} metric, which is given the whole case.")
+    given = next((name for name, value in options.items() if value), None)
+    if given == "full_dataset_entry":
+        raise MetricError(f"full_dataset_entry is for an evaluator with evaluate_item; fill {tool}'s own with fields=.")
+    if given is not None:
+        raise MetricError(f"{given}= does not apply to a {tool} metric, which is given the whole case.")

@@ -36,6 +36,7 @@ def test_help_names_every_command() -> None:
     [
         ("runs", ["list", "show", "watch", "cancel", "resume", "diff", "export", "delete"]),
         ("models", ["pull", "list", "test"]),
+        ("judge", ["calibrate"]),
     ],
 )
 def test_a_group_names_its_commands(group: str, names: list[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +16,7 @@ from skynet.engine import (
     LaneStop,
     Message,
     ModelFailed,
+    ModelReply,
     Rejected,
     Rollout,
     RunStop,
@@ -143,6 +144,9 @@ class ScriptedModels:
         self.prompts.append(prompt)
         self.temperatures.append(temperature)
         return self.reply(prompt, len(self.prompts))
+
+    def ask(self, request: Mapping[str, Any], role: str = "reflection") -> ModelReply:
+        return ModelReply(self.complete(request["messages"], role=role))
 
 
 def failing(cause: str) -> Reply:

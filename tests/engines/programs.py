@@ -39,6 +39,7 @@ from skynet.target.dspy_program import HostPrograms
 COLOURS = {"alpha": "red", "beta": "blue", "gamma": "green"}
 ONE = 'import dspy\nprogram = dspy.Predict("text -> colour")\n'
 CANARY = "CANARY"
+IDLE_STEPS = 20
 
 current_place: ContextVar[str] = ContextVar("current_place", default="")
 
@@ -137,7 +138,8 @@ class ProgramBooks:
     proposed: list[Version] = field(default_factory=list)
     scored: list[tuple[str, str]] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    start_value: float = 1 / 3
+    notes: list[str] = field(default_factory=list)
+    idle: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
     busy: dict[tuple[str, str, int], threading.Event] = field(default_factory=dict)
 
@@ -167,6 +169,13 @@ class ProgramBooks:
         return Evaluation(self.task.start.id, case.id, 0, "val", "ok", score, score, scores={"exact": score})
 
     @contextmanager
+    def lane(self, name: str) -> Iterator[None]:
+        yield
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    @contextmanager
     def rollout(self, content: Version | Content, case: TaskCase, occurrence: int = 0) -> Iterator[ProgramRollout]:
         own = content.content if isinstance(content, Version) else content
         key = (Artifact("dspy", own).id, case.id, occurrence)
@@ -189,6 +198,9 @@ class ProgramBooks:
                 if event is None:
                     if key not in self.asked and self.remaining <= 0:
                         raise RunStop("budget_metric_calls")
+                    self.idle = self.idle + 1 if key in self.asked else 0
+                    if self.idle >= IDLE_STEPS:
+                        raise RunStop("converged")
                     self.asked.add(key)
                     self.busy[key] = threading.Event()
                     return

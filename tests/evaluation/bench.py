@@ -80,7 +80,8 @@ class Bench:
 
     def case(self, text: str) -> Case:
         """Return the case with this input."""
-        return next(case for case in (*self.splits.val.values(), *self.splits.train.values()) if case.input["text"] == text)
+        cases = (*self.splits.val.values(), *self.splits.train.values())
+        return next(case for case in cases if case.input["text"] == text)
 
     def put(self, text: str) -> Version:
         return self.evaluator.propose(text, self.start, "put forward by a test")

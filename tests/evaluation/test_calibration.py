@@ -115,12 +115,12 @@ def test_labels_that_the_judge_never_gives_are_warned_of(tmp_path: Path, server:
 def test_a_model_that_refuses_is_asked_once_only(tmp_path: Path) -> None:
     server = ModelServer(answer)
     server.fail_always(status(401, "wrong key"))
-    with pytest.raises(SkynetError, match="the judge cannot be asked: .*wrong key"):
+    with pytest.raises(SkynetError, match=r"the judge cannot be asked: .*wrong key"):
         calibrated(tmp_path, server)
     server.close()
     assert len(server.requests) == 1
 
 
 def test_a_metric_that_does_not_load_is_told_before_anything_is_asked(tmp_path: Path, server: ModelServer) -> None:
-    with pytest.raises(SkynetError, match="the metric does not load: .*no function `score`"):
+    with pytest.raises(SkynetError, match=r"the metric does not load: .*no function `score`"):
         calibrated(tmp_path, server, "x = 1\n")

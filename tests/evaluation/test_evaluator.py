@@ -103,7 +103,7 @@ def test_a_proposal_that_needs_no_evaluation_is_rejected_with_the_reason(
     bench.put(plan("seen"))
     with pytest.raises(Rejected, match=reason):
         bench.put(content)
-    assert bench.versions.rejections[-1][1].endswith(reason) or reason in bench.versions.rejections[-1][1]
+    assert reason in bench.versions.rejections[-1][1]
     assert kinds(bench).count("rejected") == 1
     assert not (bench.folder / "ran.txt").exists()
 
@@ -175,10 +175,11 @@ def test_closed_doors_stay_closed(bench: Bench) -> None:
 
 
 def test_an_engine_that_proposes_nothing_new_has_converged(bench: Bench) -> None:
+    for _ in range(IDLE_STEPS - 1):
+        with pytest.raises(Rejected):
+            bench.put(plan("start", 0.5))
     with pytest.raises(Stop) as caught:
-        for _ in range(IDLE_STEPS):
-            with pytest.raises(Rejected):
-                bench.put(plan("start", 0.5))
+        bench.put(plan("start", 0.5))
     assert caught.value.reason == "converged"
     assert len(bench.versions.rejections) == IDLE_STEPS
 

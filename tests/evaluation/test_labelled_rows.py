@@ -55,7 +55,7 @@ def test_a_file_without_a_usable_row_is_told(path: Path) -> None:
 
 def test_with_a_threshold_labels_are_numbers(path: Path) -> None:
     path.write_text("output,label\na,3\nb,2.5\nc,x\n")
-    with pytest.raises(DataError, match="line 4: .*are numbers; this is 'x'"):
+    with pytest.raises(DataError, match=r"line 4: .*are numbers; this is 'x'"):
         read_labelled(path, Columns(["label"]), threshold=3)
     path.write_text("output,label\na,3\nb,2.5\n")
     rows = read_labelled(path, Columns(["label"]), threshold=3)

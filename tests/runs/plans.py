@@ -88,9 +88,8 @@ def plan(name: str, default: Any = 0.5, **cases: Any) -> str:
 def rows(train: int = 2, val: int = 3, test: int = 3) -> list[dict[str, Any]]:
     """Return rows whose text is `train0`, `val0`, `test0` and so on."""
     sizes = {"train": train, "val": val, "test": test}
-    return [
-        {"text": f"{part}{number}", "label": 1.0, "part": part} for part, size in sizes.items() for number in range(size)
-    ]
+    places = [(part, number) for part, size in sizes.items() for number in range(size)]
+    return [{"text": f"{part}{number}", "label": 1.0, "part": part} for part, number in places]
 
 
 def write_plans(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from pydantic import BaseModel, ConfigDict
@@ -45,13 +46,14 @@ class Scripted:
         return budget // len(task.val)
 
     def search(self, task: SearchTask, evaluator: SearchEvaluator, models: Models, options: ScriptedOptions) -> None:
-        if type(self).script is not None:
-            type(self).script(task, evaluator, models)
+        script = type(self).script
+        if script is not None:
+            script(task, evaluator, models)
             return
         put_forward(task, evaluator, *options.texts)
         while options.hang:
             try:
-                __import__("time").sleep(3600)
+                time.sleep(3600)
             except Exception as error:  # noqa: BLE001 - this engine swallows everything
                 print(error)
 

@@ -21,7 +21,8 @@ def run(folder: Path, server: ModelServer, more: str = "", engine: str = 'name =
     toml = folder / "skynet.toml"
     text = toml.read_text(encoding="utf-8")
     assert 'path = "start.txt"' in text
-    text = text.replace('path = "start.txt"\n', "").replace('"Sort the texts."', '"Sort the texts."\nbackground = "Old."')
+    text = text.replace('path = "start.txt"\n', "")
+    text = text.replace('"Sort the texts."', '"Sort the texts."\nbackground = "Old."')
     toml.write_text(text, encoding="utf-8")
     return drive(folder)
 

@@ -17,12 +17,13 @@ from skynet.runs import schema
 from skynet.runs.journal import Journal
 from skynet.runs.model_journal import JournaledModels
 from skynet.runs.store import RunRow, Store
-from skynet.spec import ModelSpec, ModelsSpec
+from skynet.spec import ModelSpec, ModelsSpec, PriceSpec
 from tests.loopback import Body, ModelServer, model_server, status
 
 __all__ = ["model_server"]
 
 Open = Callable[..., JournaledModels]
+PRICE = PriceSpec(input=1.0, output=1.0)
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def attempt(store: Store, run: RunRow, model_server: ModelServer, tmp_path: Path
     opened: list[JournaledModels] = []
 
     def make(reserve: Any = None, **params: Any) -> JournaledModels:
-        spec = ModelSpec(name="openai/m", base_url=model_server.url, params=params, price={"input": 1.0, "output": 1.0})
+        spec = ModelSpec(name="openai/m", base_url=model_server.url, params=params, price=PRICE)
         gateway = Gateway(
             ModelsSpec(task=spec, reflection=spec), tmp_path, ledger=Ledger(), environ={}, reserve=reserve,
             retry=RetryPolicy(attempts=1),
@@ -166,3 +167,14 @@ def test_the_counts_of_a_finished_place_begin_anew(attempt: Open, model_server: 
 def test_text_that_no_request_can_carry_has_a_key(attempt: Open) -> None:
     models = attempt()
     assert models._key("task", [{"role": "user", "content": "bad \ud800"}], {})
+
+
+def test_a_store_that_cannot_be_written_ends_the_run_and_is_not_blamed_on_the_provider(
+    attempt: Open, store: Store, model_server: ModelServer
+) -> None:
+    models = attempt()
+    store.path.unlink()
+    with pytest.raises(Stop, match="was deleted or replaced") as caught:
+        ask(models)
+    assert caught.value.reason == "error"
+    assert model_server.requests == []

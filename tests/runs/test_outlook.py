@@ -25,13 +25,13 @@ def look(folder: Path, engine: Any = None, **options: Any) -> Outlook:
 def test_it_says_about_how_many_proposals_the_rest_buys(tmp_path: Path) -> None:
     found = look(write_plans(tmp_path, plan("start"), budget="metric_calls = 46"))
     assert (found.passes, found.proposals, found.refusals) == (16, 10, [])
-    assert found.sentence(46) == (
+    assert found.sentence() == (
         "Of 46 metric calls, check, start and sealed pass take up to 16; the rest buys about 10 proposals."
     )
 
 
 def test_one_proposal_is_said_in_the_singular(tmp_path: Path) -> None:
-    assert look(write_plans(tmp_path, budget="metric_calls = 19")).sentence(19).endswith("about 1 proposal.")
+    assert look(write_plans(tmp_path, budget="metric_calls = 19")).sentence().endswith("about 1 proposal.")
 
 
 def test_a_budget_that_buys_none_is_refused_with_what_would_help(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_budget_that_buys_none_is_refused_with_what_would_help(tmp_path: Path)
 def test_a_budget_without_metric_calls_buys_an_unknown_number(tmp_path: Path) -> None:
     found = look(write_plans(tmp_path, budget="seconds = 60"))
     assert (found.proposals, found.refusals) == (None, [])
-    assert found.sentence(None).startswith("Check, start and sealed pass take up to 16 metric calls")
+    assert found.sentence().startswith("Check, start and sealed pass take up to 16 metric calls")
 
 
 def test_a_budget_below_the_passes_is_left_to_the_run_which_names_the_smallest(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_target_with_keys_of_its_own_cannot_be_metered(tmp_path: Path) -> None
 
 
 def test_a_yes_accepts_refusals_and_not_untrusted_code() -> None:
-    found = Outlook(1, 16, ["no price"], "it is code")
+    found = Outlook(60, 1, 16, ["no price"], "it is code")
     assert found.held_against(accept=False, accept_code=False) == ["it is code", "no price"]
     assert found.held_against(accept=True, accept_code=False) == ["it is code"]
     assert found.held_against(accept=True, accept_code=True) == []

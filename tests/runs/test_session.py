@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,8 @@ from skynet.evaluation.record import Record
 from skynet.runs.books import RunBooks
 from skynet.runs.engines import EngineError
 from skynet.runs.fault import StoreError
-from skynet.runs.session import Given, Hooks, Refused, open_store, run_project
+from skynet.runs.money import Refused
+from skynet.runs.session import Given, Hooks, open_store, run_project
 from skynet.spec import load_spec
 from tests.loopback import ModelServer, model_server
 from tests.projects import CHAT, model, write_project
@@ -63,7 +63,7 @@ class TestOneRun:
         heard: list[str] = []
         hooks = Hooks(
             on_stage=lambda stage: heard.append(stage.name),
-            on_outlook=lambda outlook: heard.append(outlook.sentence(100)),
+            on_outlook=lambda outlook: heard.append(outlook.sentence()),
             on_runner=lambda runner, row: heard.append(row.id),
         )
         result = run_project(load_spec(write_plans(tmp_path, START)), Given(accept=True), hooks)

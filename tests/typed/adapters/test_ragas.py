@@ -40,7 +40,7 @@ def run(metric: Any, output: Any = "Paris", input: Any = None, **options: Any) -
 
 def test_a_sample_has_ragas_fields() -> None:
     rows = {"user_input": "Capital?", "docs": ["a", "b"]}
-    assert run(SingleTurn, input=rows, fields=\{"retrieved_contexts": "docs"}).score == 2.0
+    assert run(SingleTurn, input=rows, fields={"retrieved_contexts": "docs"}).score == 2.0
 
 
 def test_nan_is_unmeasured() -> None:
