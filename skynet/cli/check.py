@@ -30,7 +30,10 @@ def run_check_command(
     expected: str | None,
     tables: Mapping[str, Any] | None = None,
 ) -> int:
-    """Run the check; `tables` win over the spec's. Return the exit status: 0 without a failed stage, else 1. Raises SkynetError on wrong usage."""
+    """Run the check; return the exit status: 0 without a failed stage, else 1. `tables` win over the spec's.
+
+    Raises SkynetError on wrong usage.
+    """
     on_stage = _silent if as_json else _print_stage
     if metric is not None:
         result = _check_metric(directory, metric, output, output_json, input_json, expected, on_stage)

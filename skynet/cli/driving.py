@@ -75,7 +75,7 @@ def _await_run(directory: Path, process: subprocess.Popen[bytes], log: Path, kno
 
 
 def _await_check(directory: Path, run: str) -> bool:
-    """Wait until the run's check has passed, which its first version shows, or return False when the run ended in it."""
+    """Wait until the run's check has passed, which its first version shows; return False where the run ended in it."""
     from skynet.runs.events import Events
     from skynet.runs.session import open_store
 

@@ -33,7 +33,7 @@ class LiveView:
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
         self._runner: Runner | None = None
-        self._run = ""
+        self.run: str | None = None  # its id, once it is stored
         self._live: Any = None
         self._done = threading.Event()
         self._lines: threading.Thread | None = None
@@ -55,7 +55,7 @@ class LiveView:
 
     def on_runner(self, runner: Runner, row: RunRow) -> None:
         """Begin to show a run."""
-        self._runner, self._run = runner, row.id
+        self._runner, self.run = runner, row.id
         if self._quiet:
             return
         print(f"Run {row.id}, engine {runner.engine.name}", file=sys.stderr)

@@ -12,8 +12,17 @@ import typer
 
 from skynet.cli import judge, models, runs
 from skynet.cli.options import (
-    HERE, Accept, AsJson, Directory, EngineName, Fork, MetricCalls, SkipBadRows, Trust, skipping,
-)  # fmt: skip
+    HERE,
+    Accept,
+    AsJson,
+    Directory,
+    EngineName,
+    Fork,
+    MetricCalls,
+    SkipBadRows,
+    Trust,
+    skipping,
+)
 from skynet.errors import SkynetError
 
 USAGE = 2  # exit status: wrong usage, or refused before anything was done
@@ -146,6 +155,43 @@ def submit(
     words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
     words += [name for name, wanted in (("--yes", accept), ("--trust-artifacts", trust)) if wanted]
     raise typer.Exit(run_submit_command(directory, words))
+
+
+@app.command("eval")
+def evaluate(
+    directory: Directory = HERE,
+    as_json: AsJson = False,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Evaluate the first N rows only.")] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Rows at a time, instead of the spec's.")
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Compare with an earlier job: its folder, or a NAME_eval_output.json."),
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=X", help="Exit with 1 where the metric's average is under X; may be repeated."),
+    ] = None,
+    output_dir: Annotated[
+        Path | None, typer.Option("--output-dir", "-o", metavar="DIR", help="Where to write the files.")
+    ] = None,
+    skip_bad_rows: SkipBadRows = None,
+) -> None:
+    """Score the rows of [eval] by its metrics, without optimizing anything."""
+    from skynet.cli.eval import run_eval_command
+
+    status = run_eval_command(
+        directory,
+        as_json,
+        skipping(skip_bad_rows),
+        limit=limit,
+        concurrency=concurrency,
+        baseline=baseline,
+        fail_under=fail_under or (),
+        output_dir=output_dir,
+    )
+    raise typer.Exit(status)
 
 
 @app.command()

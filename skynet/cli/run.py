@@ -76,9 +76,9 @@ def drive(name: str, as_json: bool, go: Callable[[Hooks], RunResult]) -> int:
             result = go(hooks)
     except SkynetError as error:
         if as_json:
-            print_json(refused_json(name, str(error)))
+            print_json(refused_json(name, str(error), view.run))
         print(f"Error: {error}", file=sys.stderr)
-        return USAGE
+        return USAGE if view.run is None else FAILED
     if as_json:
         print_json(result.to_json())
     else:
@@ -91,13 +91,13 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def refused_json(name: str, message: str) -> dict[str, Any]:
-    """Return the object of a run that was refused before anything was stored."""
+def refused_json(name: str, message: str, run: str | None = None) -> dict[str, Any]:
+    """Return the object of a run that was refused before anything was stored, or broke with its id known."""
     empty = {"val": None, "test": None}
     return {
-        "run": None, "name": name, "status": "failed", "finish_reason": "error", "engine": None, "changed": False,
+        "run": run, "name": name, "status": "failed", "finish_reason": "error", "engine": None, "changed": False,
         "rejected": None, "baseline": empty, "best": {"version": None, **empty}, "difference": None,
-        "metric_calls": 0, "cost_usd": 0.0, "report": None, "error": message,
+        "metric_calls": 0 if run is None else None, "cost_usd": 0.0 if run is None else None, "report": None, "error": message,
     }  # fmt: skip
 
 

@@ -45,9 +45,10 @@ class HttpClient:
             yield client
         finally:
             with self._lock:
-                if not self._closing:
+                closing = self._closing
+                if not closing:
                     self._idle.append(client)
-            if self._closing:
+            if closing:
                 client.close()
 
     def _lent(self) -> httpx.Client:

@@ -26,7 +26,12 @@ T = TypeVar("T")
 
 
 class Cancelled(SkynetError):
-    """The call was given up because its caller, or the closing gateway, asked for it."""
+    """The call was given up because its caller, or the closing gateway, asked for it.
+
+    `sent`: a request was under way, which the provider may answer and bill all the same.
+    """
+
+    sent = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,11 @@ class Halt:
 
         HELPERS.give(serve)
         while not done.acquire(timeout=LOOK):
-            self.check()
+            try:
+                self.check()
+            except Cancelled as given_up:
+                given_up.sent = True
+                raise
         return result.result()
 
     @contextmanager
@@ -124,13 +133,34 @@ class Halt:
 
 def with_retries(attempt: Callable[[], RawReply], policy: RetryPolicy, halt: Halt) -> RawReply:
     """Call `attempt` until it answers. Raises the last ProviderFault, or Cancelled."""
+    began = time.monotonic()
+    try:
+        return attempt()
+    except ProviderFault as fault:
+        if not fault.transient:
+            raise
+        first = fault
+    return _again(attempt, first, policy, halt, policy.give_up_after - (time.monotonic() - began))
+
+
+def _again(
+    attempt: Callable[[], RawReply], first: ProviderFault, policy: RetryPolicy, halt: Halt, seconds: float
+) -> RawReply:
+    """Go on after a first attempt that met `first`; only then are the retries worth their cost."""
     from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_after_delay
 
+    met = [first]
+
+    def next_attempt() -> RawReply:
+        if met:
+            raise met.pop()
+        return attempt()
+
     retrying = Retrying(
-        stop=stop_after_attempt(policy.attempts) | stop_after_delay(policy.give_up_after),
+        stop=stop_after_attempt(policy.attempts) | stop_after_delay(seconds),
         wait=policy.wait,
         retry=retry_if_exception(lambda error: isinstance(error, ProviderFault) and error.transient),
         sleep=halt.sleep,
         reraise=True,
     )
-    return retrying(attempt)
+    return retrying(next_attempt)

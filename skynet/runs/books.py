@@ -85,6 +85,10 @@ class RunBooks:
             metric_calls=spent.metric_calls, usd=spent.usd,
         )  # fmt: skip
 
+    def state(self, reason: str) -> None:
+        """Append that the run begins or ends; every attempt appends its own."""
+        self.events.append("state", reason=reason)
+
     def event(self, kind: str, key: str, *, version: str | None = None, reason: str | None = None, **more: Any) -> None:
         """Append an event, once for each key."""
         self.events.append(cast(EventKind, kind), version=version, reason=reason, key=key, **more)

@@ -17,7 +17,7 @@ from skynet.models.faults import ProviderError
 from skynet.models.gateway import Gateway
 from skynet.models.ledger import Role
 from skynet.models.prices import Price
-from skynet.models.retry import WaitClock
+from skynet.models.retry import Cancelled, WaitClock
 from skynet.runs.fault import StoreError
 from skynet.runs.journal import Journal
 
@@ -104,8 +104,11 @@ class JournaledModels:
                 raise
             self._end(key, {"error": _error_fields(error)}, status="failed")
             raise
-        except BaseException:
-            self._journal.cancel("model", key)
+        except BaseException as stop:
+            if isinstance(stop, Cancelled) and stop.sent:
+                self._journal.leave("model", key)
+            else:
+                self._journal.cancel("model", key)
             raise
         self._end(
             key, {"reply": _reply_fields(reply)}, status="ok", cost_usd=reply.cost_usd,

@@ -25,7 +25,7 @@ _UNTRUSTED = (
 class Outlook:
     """`limit` and `proposals` are None where the budget does not count metric calls.
 
-    Refusals hold unless the user says yes; `untrusted` holds unless the user trusts the code of versions; it is empty where no version is code.
+    Refusals hold unless the user says yes; `untrusted`, empty where no version is code, unless versions are trusted.
     """
 
     limit: int | None

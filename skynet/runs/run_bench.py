@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Mapping
 from typing import Any
 
 from skynet.artifact import Artifact
 from skynet.data.case import Case
+from skynet.evaluation.budget import BudgetSpent, Reservation
 from skynet.evaluation.case_run import ticket_for
 from skynet.evaluation.check_project import measured_of
 from skynet.evaluation.execution import Execution, Purse
+from skynet.evaluation.guards import Stop
 from skynet.evaluation.project import Project
 from skynet.evaluation.ration import Ration
 from skynet.evaluation.record import Record

@@ -96,7 +96,7 @@ class Runner:
 
     def run(self) -> Outcome:
         """Run to the end. Every way to end sets status and finish reason; Ctrl-C makes it `interrupted`."""
-        self.books.event("state", "state:running", reason="running")
+        self.books.state("running")
         try:
             self._end(*self._stages())
         except Stop as stop:
@@ -121,7 +121,7 @@ class Runner:
         outcome.status = status_of(reason)
         if outcome.verdict is None and outcome.start is not None:  # no verdict: the best on val so far
             outcome.best = self.standings.best() or outcome.start.id
-        self.books.event("state", f"state:{outcome.status}", reason=reason or message)
+        self.books.state(reason or message)
 
     def _stages(self) -> tuple[str, str]:
         """Run all stages; return finish reason and message."""
@@ -292,7 +292,7 @@ class Runner:
             watch=lambda change: self.board.update(**change),
         )  # fmt: skip
         try:
-            return Search(self.engine, task, evaluator, models, self.options).run(self.cancel)
+            return Search(self.engine, task, evaluator, models, self.options).run(self.cancel, self.budget)
         finally:
             self.outcome.notes.extend(evaluator.notes)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from skynet.engine import Engine, LaneStop, RunStop, SearchBroken, SearchTask
 from skynet.errors import SkynetError
+from skynet.evaluation.budget import Budget, BudgetSpent
 from skynet.evaluation.evaluator import Evaluator
 from skynet.evaluation.guards import Stop
 from skynet.runs.engine_models import EngineModels
@@ -42,22 +43,23 @@ class Search:
             target=contextvars.copy_context().run, args=(self._work,), name="skynet-engine", daemon=True
         )
 
-    def run(self, cancel: threading.Event) -> SearchEnd:
-        """Run until the end; when `cancel` is set the doors close, and two seconds later the host goes on alone."""
+    def run(self, cancel: threading.Event, budget: Budget) -> SearchEnd:
+        """Run until the end; when `cancel` is set or the time is over, the doors close, and two seconds later the host
+        goes on alone."""
         self._thread.start()
         try:
             while self._thread.is_alive():
                 self._thread.join(_LOOK_SECONDS)
-                if cancel.is_set():
-                    self._close()
+                stop = Stop("cancelled") if cancel.is_set() else _out_of_time(budget)
+                if stop is not None:
+                    self._close(stop)
                     self._thread.join(GRACE_SECONDS)
-                    return self._end or SearchEnd("cancelled")
+                    return self._end or SearchEnd(stop.reason, str(stop))
             return self._end or SearchEnd("error", "the engine ended without a word")
         finally:
-            self._close()  # for threads that an engine left behind, too
+            self._close(Stop("cancelled"))  # for threads that an engine left behind, too
 
-    def _close(self) -> None:
-        stop = Stop("cancelled")
+    def _close(self, stop: Stop) -> None:
         self._evaluator.close(stop)
         self._models.close(stop)
 
@@ -76,3 +78,12 @@ class Search:
         except Exception as error:  # noqa: BLE001 - whatever a plugin raises ends the run with its cause
             end = SearchEnd("error", f"the engine failed: {error}\n{traceback.format_exc(limit=-8)}")
         self._end = end
+
+
+def _out_of_time(budget: Budget) -> Stop | None:
+    """Return the stop when the active seconds are over, for an engine that computes without asking for anything."""
+    try:
+        budget.check()
+    except BudgetSpent as spent:
+        return Stop(spent.reason, str(spent))
+    return None

@@ -13,9 +13,13 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"  # it becomes part of a file's name
 
 
 class EvalMetricSpec(Section):
-    """One metric of a job. `options` holds every other key of the table, for the scorer to check."""
+    """One metric of a job. `options` holds every other key of the table, for the scorer to check.
+
+    `only` names the rows that it is for: those whose columns hold these values.
+    """
 
     type: str = Field(min_length=1, description="metric (a file of yours), judge, or a scorer; see `skynet scorers`")
+    only: dict[str, Any] = Field(default_factory=dict, description='a table of column and value: { task = "sum" }')
     options: dict[str, Any] = Field(default_factory=dict, description="a table of the metric's options")
 
     @model_validator(mode="before")

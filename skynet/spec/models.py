@@ -9,15 +9,32 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from skynet.spec.fields import (
-    Bytes, Names, PathText, Section, Texts, Timeout, VariableName, Variables, gathered_options,
-)  # fmt: skip
+    Bytes,
+    Names,
+    PathText,
+    Section,
+    Texts,
+    Timeout,
+    VariableName,
+    Variables,
+    gathered_options,
+)
 from skynet.spec.jobs import EvalSpec
 from skynet.spec.rows import DataSpec
 
 # Set by the gateway from its own arguments; a parameter of the same name would fight with them.
 _OWN_PARAMETERS = (
-    "model", "messages", "stream", "n", "api_key", "base_url", "api_base", "extra_headers", "timeout", "tools",
-)  # fmt: skip
+    "model",
+    "messages",
+    "stream",
+    "n",
+    "api_key",
+    "base_url",
+    "api_base",
+    "extra_headers",
+    "timeout",
+    "tools",
+)
 
 
 def _url(text: str) -> str:

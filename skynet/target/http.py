@@ -172,4 +172,3 @@ def _dollars(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise _Failed(f"[target] cost: the reply reports {value!r}, which is no number of dollars")
     return float(value)
-

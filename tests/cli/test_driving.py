@@ -19,7 +19,18 @@ from skynet.runs.events import Events
 from skynet.runs.lock import driver_pid
 from skynet.runs.session import open_store
 from tests.loopback import ModelServer
-from tests.runs.cut_runs import ENGINES, ROOT, Drivers, answer, run_ids, suppress_gone, told, write_loud_project
+from tests.runs.cut_runs import (
+    ENGINES,
+    JUDGE,
+    ROOT,
+    Drivers,
+    answer,
+    in_flight,
+    run_ids,
+    suppress_gone,
+    told,
+    write_loud_project,
+)
 
 SLOW = 120.0  # seconds a model takes to answer: nothing here waits for it
 IN_TERMINAL = """
@@ -168,6 +179,26 @@ def test_cancel_stops_a_run_that_waits_for_a_model(
     assert status_of(drivers, folder, run) == ("cancelled", "cancelled")
     again = drivers.do("runs", "cancel", run, folder)
     assert (again.status, "has ended already" in again.err) == (2, True)
+
+
+def test_a_metric_call_that_is_cancelled_stays_charged(
+    drivers: Drivers, others: Drivers, server: ModelServer, tmp_path: Path
+) -> None:
+    folder = write_loud_project(tmp_path, server.url, ENGINES["gepa"], budget="metric_calls = 40", metric=JUDGE)
+    slow_after(server, 30)
+    others.start("run", folder)
+    eventually(lambda: len(server.requests) > 33)
+    (run,) = run_ids(folder)
+    assert drivers.do("runs", "cancel", run, folder).status == 0
+    others.end()
+    flying = in_flight(folder)
+    assert flying["model_calls"] > 0, "requests that were sent may be billed"
+    server.reply = answer
+    ended = drivers.do("runs", "resume", run, folder)
+    assert ended.status == 0, ended.err
+    assert f"{flying.total()} requests were in flight" in ended.err
+    found = told(folder, server)
+    assert found.scored.total() <= found.report["budget"]["metric_calls"]["used"] <= 40
 
 
 def test_a_run_whose_driver_died_is_interrupted_at_once_and_can_be_cancelled(

@@ -206,3 +206,26 @@ def test_a_cancelled_run_opens_no_rollout(bench: Bench) -> None:
     with pytest.raises(Stop) as caught:
         roll(bench, bench.start, 0.5)
     assert caught.value.reason == "cancelled"
+
+
+def test_a_run_that_the_engine_says_failed_keeps_the_steps_that_it_made(bench: Bench) -> None:
+    with bench.evaluator.rollout(PROBE, bench.val[0]) as rollout:
+        failed = rollout.fail(LookupError("not in the book"), {"calls": [1]})
+    assert (failed.status, failed.failure, failed.steps) == ("failed", "target", {"calls": [1]})
+    assert "LookupError: not in the book" in failed.feedback
+    with bench.evaluator.rollout(PROBE, bench.val[0]) as again:
+        assert again.evaluation == failed
+    assert bench.budget.spent.metric_calls == 0
+
+
+def test_an_output_that_cannot_cross_to_the_metric_is_the_versions_failure(bench: Bench) -> None:
+    failed = roll(bench, PROBE, {"answer": object()})
+    assert (failed.status, failed.failure) == ("failed", "target")
+    assert "a value of type object at ['output']['answer']" in failed.feedback
+
+
+def test_a_sample_of_a_version_does_not_count_for_its_standing(bench: Bench) -> None:
+    version = bench.evaluator.propose(PROBE, bench.start)
+    for number in range(len(bench.val)):
+        roll(bench, version, 0.9, number, occurrence=2)
+    assert bench.standings.of(version.id) is None

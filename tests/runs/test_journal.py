@@ -216,3 +216,33 @@ def test_all_that_a_killed_process_handed_out_is_there(path: Path, lines: int) -
     assert len(in_flight) <= 8
     assert not in_flight & found.keys()
     assert all(body["key"] == key and len(body["text"]) == 1000 for key, body in found.items())
+
+
+def test_requests_begun_together_are_all_in_flight_at_a_kill(store: Store, run: RunRow) -> None:
+    begun = threading.Event()
+    journal = Journal(store, run)
+    journal.begin_all("evaluation", {"a": {"split": "val"}, "b": {}}, {"metric_calls": 1}, lambda error: begun.set())
+    assert begun.wait(20)
+    assert [request.key for request in Journal(store, run).in_flight()] == ["a", "b"]
+
+
+def test_of_requests_begun_together_none_is_begun_when_one_cannot_be(store: Store, run: RunRow) -> None:
+    journal = Journal(store, run)
+    ended(journal, "b", {})
+    with pytest.raises(ValueError, match="begun twice"):
+        journal.begin_all("evaluation", {"a": {}, "b": {}}, {}, lambda error: None)
+    ended(journal, "a", {})
+    assert Journal(store, run).in_flight() == []
+
+
+def test_a_result_that_nobody_waits_for_is_known_when_its_callback_is_called(store: Store, run: RunRow) -> None:
+    journal, known, called = Journal(store, run), [], threading.Event()
+    journal.begin("evaluation", "a", {})
+
+    def then(error: BaseException | None) -> None:
+        known.append((error, journal.get("evaluation", "a"), Journal(store, run).get("evaluation", "a")))
+        called.set()
+
+    journal.end("evaluation", "a", {"score": 0.5}, then=then)
+    assert called.wait(20)
+    assert known == [(None, {"score": 0.5}, {"score": 0.5})]

@@ -10,7 +10,7 @@ import pytest
 
 from skynet.runs.engines import list_engines
 from tests.loopback import ModelServer
-from tests.runs.cut_runs import Drivers, answer
+from tests.runs.cut_runs import HUNGRY, WORDS, Drivers, answer, run_ids, told, write_loud_project
 from tests.runs.kill_trials import killed_and_resumed, whole_run
 
 
@@ -38,3 +38,17 @@ def test_a_run_killed_at_random_moments_ends_as_one_that_was_left_alone(
     rng = random.Random(f"{engine} 1")
     for number in range(trials):
         killed_and_resumed(drivers, server, tmp_path / str(number), engine, whole, rng)
+
+
+@pytest.mark.parametrize("commit", [8, 14, 24, 34, 50, 64])
+def test_a_run_of_the_smallest_budget_that_is_killed_ends_within_it(
+    drivers: Drivers, server: ModelServer, tmp_path: Path, commit: int
+) -> None:
+    smallest = 7 + 3 * len(WORDS)
+    folder = write_loud_project(tmp_path, server.url, HUNGRY["gepa"], budget=f"metric_calls = {smallest}")
+    drivers.do("run", folder, "--yes", kill=(commit, "after"))
+    (run,) = run_ids(folder)
+    ended = drivers.do("runs", "resume", run, folder, "--json")
+    assert ended.status == 0, ended.err
+    assert ended.json["status"] == "stopped"
+    assert told(folder, server).scored.total() <= ended.json["metric_calls"] <= smallest

@@ -235,3 +235,36 @@ def test_a_statements_row_has_its_values_in_their_places(store: Store, run: RunR
     assert statement.row(values) == tuple(values[name] for name in statement.order)
     store.writer.submit(Write(statement, statement.row(values)))
     assert (store.run(run.id).name, store.run(run.id).status) == ("n", "s")
+
+
+def test_what_is_submitted_for_later_is_stored_when_its_callback_is_called(store: Store) -> None:
+    heard: list[tuple[BaseException | None, set[str]]] = []
+    called = threading.Event()
+
+    def then(error: BaseException | None) -> None:
+        heard.append((error, keys(store)))
+        called.set()
+
+    store.writer.submit_later(insert_meta(store, "a"), then=then)
+    assert called.wait(20)
+    assert heard == [(None, {"a"})]
+
+
+def test_a_failed_commit_is_told_to_the_callback_and_stores_nothing(store: Store) -> None:
+    heard: list[BaseException | None] = []
+    called = threading.Event()
+
+    def then(error: BaseException | None) -> None:
+        heard.append(error)
+        called.set()
+
+    store.writer.submit_later(insert_meta(store, "a"), insert_meta(store, None), then=then)
+    assert called.wait(20)
+    assert [type(error) for error in heard] == [StoreError]
+    assert keys(store) == set()
+
+
+def test_nothing_is_taken_for_later_by_a_closed_writer(store: Store) -> None:
+    store.writer.close()
+    with pytest.raises(StoreError):
+        store.writer.submit_later(insert_meta(store, "a"), then=lambda error: None)

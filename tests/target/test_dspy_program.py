@@ -17,7 +17,7 @@ from tests.projects import write_project
 
 pytestmark = pytest.mark.xdist_group("dspy")
 
-SPEC = '''
+SPEC = """
 objective = "Name the colour."
 [artifact]
 kind = "dspy"
@@ -32,7 +32,7 @@ outputs = OUTPUTS
 timeout = 10
 [models]
 task = { name = "openai/loopback", base_url = "URL", price = { input = 1.0, output = 1.0 } }
-'''
+"""
 ONE = 'import dspy\nprogram = dspy.Predict("text -> label")\n'
 REASONS = 'import dspy\ndef build():\n    return dspy.ChainOfThought("text -> label, why")\n'
 AGENT = '''
@@ -87,7 +87,9 @@ def test_the_start_is_the_programs_own_state_as_program_load_reads_it(open_progr
     assert start.content["demos"] == []
     assert start.content["signature"]["instructions"] == "Given the fields `text`, produce the fields `label`."
     (tmp_path / "state.json").write_text(json.dumps(start.content), encoding="utf-8")
-    changed = dspy.Predict("text -> label", )
+    changed = dspy.Predict(
+        "text -> label",
+    )
     changed.demos = [{"text": "a", "label": "b"}]
     changed.load(str(tmp_path / "state.json"))
     assert changed.demos == []

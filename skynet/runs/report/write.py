@@ -22,9 +22,9 @@ def write_report(report: Mapping[str, Any], folder: Path) -> Path:
     ready = strict_json(report)
     folder.mkdir(parents=True, exist_ok=True)
     # ASCII only: a lone surrogate in a model's reply survives as an escape, where UTF-8 could not hold it.
-    _replace(folder / "report.json", json.dumps(ready, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
-    _replace(folder / "report.md", render_markdown(ready))
-    _replace(folder / "report.html", render_html(ready))
+    replace_file(folder / "report.json", json.dumps(ready, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+    replace_file(folder / "report.md", render_markdown(ready))
+    replace_file(folder / "report.html", render_html(ready))
     return folder / "report.html"
 
 
@@ -39,7 +39,8 @@ def strict_json(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
-def _replace(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
+    """Write the file whole or not at all, readable by others. Raises OSError when the disk refuses."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

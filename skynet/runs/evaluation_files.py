@@ -1,0 +1,80 @@
+"""The files of an evaluation job: one output file a metric, summary.json, the page; and a baseline read back."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+from skynet.errors import SkynetError
+from skynet.runs.evaluation_outcome import JobResult
+from skynet.runs.report.eval_page import render_eval_page
+from skynet.runs.report.write import replace_file, strict_json
+
+ENDING = "_eval_output.json"
+
+
+def new_folder(root: Path) -> Path:
+    """Make and return a folder for a job's files, under the project's store."""
+    evals = root / ".skynet" / "evals"
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    for number in range(1, 1000):
+        folder = evals / (stamp if number == 1 else f"{stamp}-{number}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return folder
+    raise SkynetError(f"{evals} holds a thousand jobs of this second; name a folder with --output-dir")
+
+
+def write_files(result: JobResult, folder: Path) -> Path:
+    """Write the job's files into `folder`; return the path of the page. Raises OSError when the disk refuses."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in result.metrics:
+        _write_json(folder / f"{one.name}{ENDING}", one.output_file())
+    _write_json(folder / "summary.json", result.summary())
+    page = folder / "report.html"
+    replace_file(page, render_eval_page(result))
+    return page
+
+
+def read_baseline(path: Path) -> dict[str, dict[str, float | None]]:
+    """Return the scores of an earlier job by metric and row: of one output file, or of a folder of them.
+
+    Raises SkynetError for what is no such file.
+    """
+    files = sorted(path.glob(f"*{ENDING}")) if path.is_dir() else [path]
+    if not files:
+        raise SkynetError(f"{path} holds no NAME{ENDING}; name the folder of an earlier job, or one of its files")
+    found = {}
+    for file in files:
+        if not file.name.endswith(ENDING):
+            raise SkynetError(f"{file} is not called NAME{ENDING}, by which its metric is known")
+        found[file.name.removesuffix(ENDING)] = _scores(file)
+    return found
+
+
+def _scores(file: Path) -> dict[str, float | None]:
+    try:
+        data: Any = json.loads(file.read_text(encoding="utf-8"))
+        return {str(item["id"]): _score(item["score"]) for item in data["eval_output_items"]}
+    except OSError as error:
+        raise SkynetError(f"{file} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        told = "it has average_score and eval_output_items, a list of objects with id and score"
+        raise SkynetError(f"{file} is no evaluation output: {told} ({error!r})") from error
+
+
+def _score(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"the score {value!r} is not a number")
+    return float(value)
+
+
+def _write_json(path: Path, value: Any) -> None:
+    replace_file(path, json.dumps(strict_json(value), indent=2, ensure_ascii=True, allow_nan=False) + "\n")
