@@ -6,7 +6,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint types demo bench
+.PHONY: help setup test lint types demo bench bench-tasks
 
 help:
 	@echo "make setup   install Skynet and its tools into .venv"
@@ -15,6 +15,7 @@ help:
 	@echo "make lint    run ruff"
 	@echo "make types   run mypy in strict mode"
 	@echo "make bench   run the benchmarks"
+	@echo "make bench-tasks   run all engines on the benchmark tasks and print the table"
 
 setup: $(STAMP)
 
@@ -32,6 +33,9 @@ demo: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m pytest tests/benchmarks -s
+
+bench-tasks: $(STAMP)
+	$(BIN)/python -m pytest tests/benchmarks/tasks -s -q
 
 # A name on the PATH may be a launcher with nothing behind it, so each candidate is run, not only looked up.
 $(STAMP): pyproject.toml constraints.txt

@@ -43,7 +43,7 @@ def run_eval_command(
         raise SkynetError(f"{baseline} is of the metrics {', '.join(before)}; the job has none of them")
     least = dict(parse_least(text) for text in fail_under)
     try:
-        result = run_evaluation(spec, JobOptions(limit, concurrency, known, least, _on_row))
+        result = run_evaluation(spec, JobOptions(limit, concurrency, known, least, print_progress))
     except KeyboardInterrupt:
         print("\nInterrupted; nothing was written.", file=sys.stderr)
         return INTERRUPTED
@@ -67,7 +67,8 @@ def parse_least(text: str) -> tuple[str, float]:
     return name, least
 
 
-def _on_row(done: int, rows: int) -> None:
+def print_progress(done: int, rows: int) -> None:
+    """Renew the bar on stderr, where that is a terminal."""
     if sys.stderr.isatty():
         filled = _BAR * done // rows
         bar = "#" * filled + "." * (_BAR - filled)
@@ -92,10 +93,11 @@ def _line(one: MetricOutcome) -> tuple[str, ...]:
     found = one.coverage
     average = "-" if one.average_score is None else number(one.average_score)
     counts = (str(found.scored), str(found.missing), str(found.failed), str(found.total))
-    return (one.name, average, *counts, _difference(one))
+    return (one.name, average, *counts, difference_text(one))
 
 
-def _difference(one: MetricOutcome) -> str:
+def difference_text(one: MetricOutcome) -> str:
+    """Return the difference with its interval; a dash where nothing is compared."""
     found = one.comparison
     if found is None or found.mean is None or found.low is None or found.high is None:
         return "-" if found is None else "no row in both"

@@ -19,6 +19,7 @@ from skynet.cli.options import (
     EngineName,
     Fork,
     MetricCalls,
+    RunId,
     SkipBadRows,
     Trust,
     skipping,
@@ -194,6 +195,39 @@ def evaluate(
     raise typer.Exit(status)
 
 
+class SplitName(StrEnum):
+    """The splits of which a run has stored outputs."""
+
+    TRAIN = "train"
+    VAL = "val"
+    TEST = "test"
+
+
+@app.command()
+def rescore(
+    run: RunId,
+    directory: Directory = HERE,
+    metric: Annotated[Path, typer.Option(metavar="FILE", help="The new metric's file.")] = Path("metric.py"),
+    versions: Annotated[
+        list[str] | None,
+        typer.Option("--version", metavar="NAME", help="A version: its id, start or best (both when left out)."),
+    ] = None,
+    splits: Annotated[
+        list[SplitName] | None, typer.Option("--split", help="A split to score; val and test when left out.")
+    ] = None,
+    output_dir: Annotated[
+        Path | None, typer.Option("--output-dir", "-o", metavar="DIR", help="Where to write the files.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score a run's stored outputs by another metric, without running the target."""
+    from skynet.cli.rescore import run_rescore_command
+
+    named = tuple(dict.fromkeys(versions or ("start", "best")))
+    parts = tuple(dict.fromkeys(part.value for part in splits or (SplitName.VAL, SplitName.TEST)))
+    raise typer.Exit(run_rescore_command(directory, run, metric, named, parts, output_dir, as_json))
+
+
 @app.command()
 def demo(
     directory: Annotated[
@@ -239,6 +273,20 @@ def scorers(as_json: AsJson = False) -> None:
     from skynet.cli.scorers import run_scorers_command
 
     raise typer.Exit(run_scorers_command(as_json))
+
+
+@app.command()
+def doctor(
+    directory: Directory = HERE,
+    as_json: AsJson = False,
+    accept: Annotated[
+        bool, typer.Option("--yes", help="Call each of the project's models once; the cost is shown before and after.")
+    ] = False,
+) -> None:
+    """Look at Python, packages, models, store, disk and clock, and say how to repair what is wrong."""
+    from skynet.cli.doctor import run_doctor_command
+
+    raise typer.Exit(run_doctor_command(directory, as_json, accept))
 
 
 def main() -> None:

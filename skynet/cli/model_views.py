@@ -48,7 +48,7 @@ class ListedModel:
 
 def run_list_command(directory: Path, as_json: bool) -> int:
     """Print the embedded models and those of the project, where `directory` holds one."""
-    models = _models(_spec(directory), embedded=True)
+    models = models_of(spec_of(directory), embedded=True)
     if as_json:
         print_json([model.to_json() for model in models])
     else:
@@ -59,13 +59,13 @@ def run_list_command(directory: Path, as_json: bool) -> int:
 
 def run_test_command(directory: Path, as_json: bool) -> int:
     """Call each model once; return 1 when one did not answer. Without a project the pulled models are called."""
-    spec = _spec(directory)
-    models = _models(spec, embedded=spec is None)
+    spec = spec_of(directory)
+    models = models_of(spec, embedded=spec is None)
     if not models:
         raise SkynetError("the project names no model under [models]; name one, such as task = 'local/smollm2-135m'")
     results = []
     for model in models:
-        results.append(_test(model, directory if spec is None else spec.root))
+        results.append(call_model(model, directory if spec is None else spec.root))
         if not as_json:
             _print_result(results[-1])
     if as_json:
@@ -73,13 +73,14 @@ def run_test_command(directory: Path, as_json: bool) -> int:
     return 0 if all(result["reachable"] for result in results) else FAILED
 
 
-def _spec(directory: Path) -> Spec | None:
+def spec_of(directory: Path) -> Spec | None:
+    """Return the spec in the folder, None where there is none."""
     from skynet.spec import SPEC_NAME, load_spec
 
     return load_spec(directory) if directory.is_file() or (directory / SPEC_NAME).is_file() else None
 
 
-def _models(spec: Spec | None, *, embedded: bool) -> list[ListedModel]:
+def models_of(spec: Spec | None, *, embedded: bool) -> list[ListedModel]:
     """Return the project's models, each once with all its roles, then the embedded ones that have none."""
     from skynet.models.prices import LOCAL_PREFIX
     from skynet.models.pull import EMBEDDED, is_pulled
@@ -99,6 +100,16 @@ def _models(spec: Spec | None, *, embedded: bool) -> list[ListedModel]:
     return [ListedModel(model, tuple(roles), pulled.get(model.name)) for model, roles in named.values()]
 
 
+def dearest_call(model: ListedModel) -> float | None:
+    """Return the most dollars that one `call_model` can cost, None when no price is known."""
+    from skynet.models.calls import CallOptions, Scope, build_request, upper_bound
+    from skynet.models.prices import price_of
+
+    request = build_request(model.spec, _REQUEST, CallOptions(max_tokens=_MAX_TOKENS), _TIMEOUT)
+    price = price_of(model.spec)
+    return None if price is None else upper_bound("task", request, price, Scope()).usd
+
+
 def _of_role(spec: Spec | None, role: Role) -> ModelSpec | None:
     if spec is None:
         return None
@@ -106,7 +117,7 @@ def _of_role(spec: Spec | None, role: Role) -> ModelSpec | None:
     return spec.models.reflection if role == "metric" and found is None else found
 
 
-def _test(model: ListedModel, root: Path) -> dict[str, Any]:
+def call_model(model: ListedModel, root: Path) -> dict[str, Any]:
     """Call the model once, through a gateway of its own."""
     from skynet.models.gateway import Gateway
     from skynet.models.ledger import Ledger

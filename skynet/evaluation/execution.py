@@ -72,7 +72,7 @@ class Execution:
         self._books = books
         self._budget = budget
         self._names = names
-        self._scope = scope
+        self.scope = scope
         self._repeats = repeats
         self._broken = broken
         self._ration = ration
@@ -138,7 +138,7 @@ class Execution:
     def _job(self, artifact: Artifact, case: Case, repetition: int, split: str) -> Job:
         place = (artifact.id, case.id, repetition)
         attempt = self._attempts.get(place, 0)
-        key = evaluation_key(self._scope, artifact.id, self._names[case.id], repetition, 0, attempt)
+        key = evaluation_key(self.scope, artifact.id, self._names[case.id], repetition, 0, attempt)
         return Job(artifact, case, repetition, split, key)
 
     def _next_attempt(self, job: Job) -> None:
@@ -185,7 +185,7 @@ class Execution:
             self._books,
             self._budget,
             self._names,
-            scope=self._scope,
+            scope=self.scope,
             seed=self._runner.seed,
             ration=self._ration,
             cancel=self._cancel,

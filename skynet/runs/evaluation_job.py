@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from typing import Any
 
 from skynet.artifact import Artifact
 from skynet.errors import SkynetError, nearest
@@ -20,7 +19,7 @@ from skynet.evaluation.stages import told
 from skynet.models.gateway import Gateway
 from skynet.models.ledger import Ledger
 from skynet.runs.evaluation_metrics import JobMetric, open_metrics
-from skynet.runs.evaluation_outcome import Item, JobResult, MetricOutcome, item_of
+from skynet.runs.evaluation_outcome import Item, JobResult, MetricOutcome, item_of, ledger_lines
 from skynet.runs.evaluation_rows import JobCase, JobRows, job_rows
 from skynet.spec import EvalSpec, Spec
 from skynet.summary.comparison import compare
@@ -78,7 +77,7 @@ def run_evaluation(spec: Spec, options: JobOptions) -> JobResult:
         metrics=tuple(_outcome(one, items, options) for one in metrics),
         started_at=started,
         seconds=time.monotonic() - clock,
-        ledger=_ledger(ledger),
+        ledger=ledger_lines(ledger.entries()),
         warnings=_warnings(rows, cases, metrics, items),
     )
 
@@ -158,29 +157,6 @@ def _outcome(one: JobMetric, items: Mapping[str, Mapping[str, Item]], options: J
     before = options.baseline.get(one.name)
     comparison = None if before is None else compare(before, {name: item.score for name, item in own.items()})
     return MetricOutcome(one.name, one.type, tuple(own.values()), comparison, options.least.get(one.name))
-
-
-def _ledger(ledger: Ledger) -> list[dict[str, Any]]:
-    """Return one line a role and model; dollars are None where a call had no price."""
-    lines: dict[tuple[str, str], dict[str, Any]] = {}
-    for entry in ledger.entries():
-        line = lines.setdefault(
-            (entry.role, entry.model),
-            {
-                "role": entry.role,
-                "model": entry.model,
-                "calls": 0,
-                "prompt_tokens": 0,
-                "completion_tokens": 0,
-                "usd": 0.0,
-            },
-        )
-        line["calls"] += 1
-        line["prompt_tokens"] += entry.prompt_tokens or 0
-        line["completion_tokens"] += entry.completion_tokens or 0
-        unknown = line["usd"] is None or entry.cost_usd is None
-        line["usd"] = None if unknown else line["usd"] + entry.cost_usd
-    return list(lines.values())
 
 
 def _warnings(

@@ -14,15 +14,17 @@ FORKED = encode({"forked": True})  # what stands in place of a reservation: noth
 
 
 def copy_valid(store: Store, source: RunRow, target: RunRow) -> int:
-    """Copy what ended well, test evaluations excepted; return how many evaluations that are.
+    """Copy what ended well, test evaluations and their model calls excepted; return how many evaluations that are.
 
     A key names everything that a result depends on, so a row that is not valid any more is never asked for.
     """
     table = schema.evaluations
     valid = sa.and_(table.c.failure.is_(None), table.c.split != "test")
     copied = store.writer.run(lambda connection: _copy(connection, table, source.number, target.number, valid))
-    ok = schema.model_calls.c.status == "ok"
-    store.writer.run(lambda connection: _copy(connection, schema.model_calls, source.number, target.number, ok))
+    calls = schema.model_calls
+    tests = sa.select(table.c.key).where(table.c.run == source.number, table.c.split == "test")
+    ok = sa.and_(calls.c.status == "ok", calls.c.scope.not_in(tests))
+    store.writer.run(lambda connection: _copy(connection, calls, source.number, target.number, ok))
     return copied
 
 

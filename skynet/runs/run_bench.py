@@ -62,7 +62,8 @@ class RunBench:
     def score_output(self, case: Case, output: Any, like: Record | None, repetition: int) -> MetricResult:
         """Score an output that no version of the run made now; stored under the output itself."""
         version = f"output:{_digest(output)}"
-        key = hashlib.sha256(f"check|{version}|{case.content_hash}|{repetition}".encode()).hexdigest()[:32]
+        named = f"check|{self._execution.scope}|{version}|{case.content_hash}|{repetition}"
+        key = hashlib.sha256(named.encode()).hexdigest()[:32]
         known = self._books.known(key)
         if known is not None:
             self._ration.count(key, known.metric_called)

@@ -1,4 +1,4 @@
-"""Runs that are cut and go on, for tests: a chat project with scripted models, commands to drive it, what to compare."""
+"""Runs that are cut and go on: a chat project with scripted models, commands to drive it, and what to compare."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def answer(request: Mapping[str, Any]) -> str:
     """Reply as the task, the reflection or the metric model would: by what the request says and nothing else."""
     prompt = request["messages"][-1]["content"]
     if request["model"] == "metric":
-        word, output, loud = prompt.split()[-3:]
+        output, loud = prompt.split()[-2:]
         return "PASS" if output == loud else "FAIL"
     if request["model"] == "task":
         shown = " ".join(turn["content"].lower() for turn in request["messages"][:-1])

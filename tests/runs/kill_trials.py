@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.loopback import ModelServer
-from tests.runs.cut_runs import ENGINES, Drivers, Ended, Told, told, in_flight, run_ids, write_loud_project
+from tests.runs.cut_runs import ENGINES, Drivers, Ended, Told, in_flight, run_ids, told, write_loud_project
 
 MOST_COMMITS = 160
 LATENCY = 0.004  # seconds that the server takes: a kill shall find requests under way

@@ -13,7 +13,7 @@ from skynet.evaluation import project
 from skynet.models.backend import ModelRequest, RawReply
 from skynet.models.gateway import Gateway
 from skynet.runs.result import RunResult
-from skynet.runs.session import Given, run_project
+from skynet.runs.session import Given, resume_run, run_project
 from skynet.spec import load_spec
 from skynet.workers.worker import Outcome
 from tests.runs.cut_runs import PRICES, answer
@@ -85,11 +85,19 @@ class QuickRuns:
     def _pool(self, source: Path, *_: Any) -> QuickPool:
         return QuickPool(source.with_name("calls.log"), self.judge)
 
-    def run(self, folder: Path, **budget: Any) -> RunResult:
+    def run(self, folder: Path, fork: str | None = None, **budget: Any) -> RunResult:
         """Run the project in `folder` with this budget instead of its own."""
+        self.clear(folder)
+        return run_project(load_spec(folder, {"budget": budget}), Given(accept=True, fork=fork))
+
+    def resume(self, folder: Path, run: str, **add_budget: float) -> RunResult:
+        """Go on with a run; `model` and the metric's count begin anew."""
+        self.clear(folder)
+        return resume_run(folder, run, add_budget=add_budget)
+
+    def clear(self, folder: Path) -> None:
         self.model = QuickModel()
         (folder / "calls.log").unlink(missing_ok=True)
-        return run_project(load_spec(folder, {"budget": budget}), Given(accept=True))
 
 
 def scored(folder: Path) -> int:

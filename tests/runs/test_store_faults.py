@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -17,7 +15,7 @@ from typing import Any
 import pytest
 
 from skynet.runs import session
-from skynet.runs.session import Given, resume_run, run_project
+from skynet.runs.session import resume_run, run_project
 from skynet.runs.store import Store
 from skynet.spec import load_spec
 from tests.loopback import ModelServer
@@ -172,6 +170,7 @@ def test_a_clock_that_jumps_changes_nothing(
 
 
 def foreign_store(path: Path) -> None:
+    path.unlink()
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE songs (title TEXT)")
     connection.close()
@@ -187,7 +186,7 @@ def truncated_store(path: Path) -> None:
     [
         (lambda path: path.write_bytes(b"This is a letter, and no database.\n" * 40), "damaged or no database"),
         (lambda path: path.write_bytes(b""), "the file is empty"),
-        (lambda path: (path.unlink(), foreign_store(path)), "another program"),
+        (foreign_store, "another program"),
         (truncated_store, "damaged"),
     ],
     ids=["text", "empty", "foreign", "truncated"],

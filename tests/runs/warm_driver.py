@@ -6,12 +6,15 @@ process kills itself, if it does. It writes the child's id at once and its wait 
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
 import sys
 import traceback
 from typing import Any
+
+WARM = ("skynet.cli.run", "skynet.runs.session", "skynet.runs.stored", "skynet_engines.auto", "skynet_engines.gepa")
 
 
 def kill_at_commit(number: int, when: str) -> None:
@@ -37,18 +40,10 @@ def kill_at_commit(number: int, when: str) -> None:
 
 
 def main() -> None:
-    import skynet.cli.run
-    import skynet.runs.session
-    import skynet.runs.stored
-    import skynet_engines.auto
-    import skynet_engines.gepa
     from skynet.cli.main import main as command
 
-    assert skynet.cli.run
-    assert skynet.runs.session
-    assert skynet.runs.stored
-    assert skynet_engines.auto
-    assert skynet_engines.gepa
+    for name in WARM:
+        importlib.import_module(name)
     for line in sys.stdin:
         wish = json.loads(line)
         child = os.fork()

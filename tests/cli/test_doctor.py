@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import skynet
+from tests.loopback import ModelServer, status
+from tests.projects import model, write_project
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    server = ModelServer("ok")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def project(tmp_path: Path, server: ModelServer) -> Path:
+    return write_project(tmp_path / "p", more=model(server.url, "task"))
+
+
+def finding(told: Any, name: str) -> Any:
+    return next(one for one in told["findings"] if one["name"] == name)
+
+
+def test_without_consent_no_model_is_called_and_the_cost_is_shown(project: Path, server: ModelServer) -> None:
+    told = skynet("doctor", project, "--json").json
+    found = finding(told, "model openai/loopback")
+    assert server.requests == []
+    assert found["status"] == "note"
+    assert found["message"].startswith("not called: one tiny call, it costs at most $0.00")
+    assert found["repair"] == "skynet doctor --yes calls it"
+
+
+def test_with_consent_each_model_is_called_once(project: Path, server: ModelServer) -> None:
+    done = skynet("doctor", project, "--yes")
+    assert done.status == 0
+    assert len(server.requests) == 1
+    assert "ok    model openai/loopback: answered in" in done.out
+
+
+def test_a_model_that_does_not_answer_is_a_failure_with_its_repair(project: Path, server: ModelServer) -> None:
+    server.fail_always(status(401, "no such key"))
+    done = skynet("doctor", project, "--yes")
+    assert done.status == 1
+    assert "FAIL  model openai/loopback:" in done.out
+    assert "no such key" in done.out
+    assert "Repair: mend its entry under [models]" in done.out
+
+
+def test_a_broken_spec_is_a_finding_and_the_rest_is_still_looked_at(project: Path) -> None:
+    (project / "skynet.toml").write_text("objectiv = 1")
+    told = skynet("doctor", project, "--json").json
+    assert not told["ok"]
+    assert "Did you mean 'objective'" in finding(told, "project")["message"]
+    assert finding(told, "disk")["status"] in ("ok", "warning")
+
+
+def test_a_folder_without_a_project_is_no_failure(tmp_path: Path) -> None:
+    done = skynet("doctor", tmp_path)
+    assert done.status == 0
+    assert "note  project: no skynet.toml" in done.out
