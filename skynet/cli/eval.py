@@ -30,9 +30,10 @@ def run_eval_command(
     baseline: Path | None,
     fail_under: Sequence[str],
     output_dir: Path | None,
+    resume: Path | None,
 ) -> int:
     """Run the job of the project; return 0, or 1 where a metric scored no row or is under `fail_under`."""
-    from skynet.runs.evaluation_files import new_folder, read_baseline, write_files
+    from skynet.runs.evaluation_files import free_folder, read_baseline, write_files
     from skynet.runs.evaluation_job import NOT_NEEDED, JobOptions, run_evaluation
     from skynet.spec import load_spec
 
@@ -42,12 +43,16 @@ def run_eval_command(
     if before and not known:
         raise SkynetError(f"{baseline} is of the metrics {', '.join(before)}; the job has none of them")
     least = dict(parse_least(text) for text in fail_under)
+    if resume is not None and output_dir is not None:
+        raise SkynetError("--resume names the folder already; leave --output-dir out")
+    folder = resume or output_dir or free_folder(spec.root)
+    options = JobOptions(limit, concurrency, known, least, print_progress, folder, resume is not None)
     try:
-        result = run_evaluation(spec, JobOptions(limit, concurrency, known, least, print_progress))
+        result = run_evaluation(spec, options)
     except KeyboardInterrupt:
-        print("\nInterrupted; nothing was written.", file=sys.stderr)
+        print(f"\nInterrupted; go on with `skynet eval {directory} --resume {folder}`.", file=sys.stderr)
         return INTERRUPTED
-    page = write_files(result, output_dir or new_folder(spec.root))
+    page = write_files(result, folder)
     if as_json:
         print_json({**result.summary(), "folder": str(page.parent)})
     else:

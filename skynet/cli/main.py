@@ -50,6 +50,7 @@ class Template(StrEnum):
     CHAT = "chat"
     CODE = "code"
     PARTS = "parts"
+    DSPY = "dspy"
 
 
 def print_version(wanted: bool) -> None:
@@ -177,6 +178,9 @@ def evaluate(
     output_dir: Annotated[
         Path | None, typer.Option("--output-dir", "-o", metavar="DIR", help="Where to write the files.")
     ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Go on with a job that was cut: the folder of its files.")
+    ] = None,
     skip_bad_rows: SkipBadRows = None,
 ) -> None:
     """Score the rows of [eval] by its metrics, without optimizing anything."""
@@ -191,6 +195,7 @@ def evaluate(
         baseline=baseline,
         fail_under=fail_under or (),
         output_dir=output_dir,
+        resume=resume,
     )
     raise typer.Exit(status)
 
@@ -207,7 +212,9 @@ class SplitName(StrEnum):
 def rescore(
     run: RunId,
     directory: Directory = HERE,
-    metric: Annotated[Path, typer.Option(metavar="FILE", help="The new metric's file.")] = Path("metric.py"),
+    metric: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The new metric's file; left out: the project's as it is now.")
+    ] = None,
     versions: Annotated[
         list[str] | None,
         typer.Option("--version", metavar="NAME", help="A version: its id, start or best (both when left out)."),

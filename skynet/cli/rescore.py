@@ -20,18 +20,18 @@ FAILED = 1
 def run_rescore_command(
     directory: Path,
     run: str,
-    metric: Path,
+    metric: Path | None,
     versions: Sequence[str],
     splits: Sequence[str],
     output_dir: Path | None,
     as_json: bool,
 ) -> int:
     """Score a run's stored outputs again; return 1 where a version got no score at all."""
-    from skynet.runs.evaluation_files import new_folder, write_files
+    from skynet.runs.evaluation_files import free_folder, write_files
     from skynet.runs.rescore import rescore_run
 
     found = rescore_run(directory, run, metric, versions=versions, splits=splits, on_row=print_progress)
-    page = write_files(found.job, output_dir or new_folder(directory))
+    page = write_files(found.job, output_dir or free_folder(directory))
     if as_json:
         print_json({**found.job.summary(), "stored": found.stored, "folder": str(page.parent)})
     else:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def run_export_command(directory: Path, run: str, output: Path | None, apply: bool, accept: bool) -> int:
     """Print the best version, write it to `output`, or put it in the place of the project's artifact."""
-    from skynet.runs.export import apply_best, own_form, write_artifact
+    from skynet.runs.export import apply_best, own_form
 
     if apply and output is not None:
         raise SkynetError("-o PATH and --apply both say where to write; give one of them")
@@ -28,10 +28,21 @@ def run_export_command(directory: Path, run: str, output: Path | None, apply: bo
             applied = apply_best(found, directory, accept)
             print(f"Wrote {applied.path}." if applied.written else f"{applied.path} holds the best version already.")
         elif output is not None:
-            print(f"Wrote {write_artifact(output, found.version('best').artifact)}.")
+            print(f"Wrote {_write(output, directory, found)}.")
         else:
             _print(own_form(found.version("best").artifact))
     return 0
+
+
+def _write(output: Path, directory: Path, found: StoredRun) -> Path:
+    """Write the best version: of a DSPy program a program file where a .py is asked for, else its own form."""
+    from skynet.runs.export import write_artifact
+    from skynet.runs.export_program import export_program
+
+    best = found.version("best").artifact
+    if best.kind == "dspy" and output.suffix == ".py":
+        return export_program(output, best, directory / found.row.spec["artifact"]["path"])
+    return write_artifact(output, best)
 
 
 def _warn(found: StoredRun) -> None:

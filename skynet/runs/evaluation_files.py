@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import time
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from skynet.errors import SkynetError
+from skynet.runs.evaluation_log import LOG_NAME
 from skynet.runs.evaluation_outcome import JobResult
 from skynet.runs.report.eval_page import render_eval_page
 from skynet.runs.report.write import replace_file, strict_json
@@ -16,18 +18,11 @@ from skynet.runs.report.write import replace_file, strict_json
 ENDING = "_eval_output.json"
 
 
-def new_folder(root: Path) -> Path:
-    """Make and return a folder for a job's files, under the project's store."""
-    evals = root / ".skynet" / "evals"
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    for number in range(1, 1000):
-        folder = evals / (stamp if number == 1 else f"{stamp}-{number}")
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        return folder
-    raise SkynetError(f"{evals} holds a thousand jobs of this second; name a folder with --output-dir")
+def free_folder(root: Path) -> Path:
+    """Return a folder for a job's files under the project's store; it is not there yet."""
+    evals, stamp = root / ".skynet" / "evals", time.strftime("%Y%m%d-%H%M%S")
+    names = chain([stamp], (f"{stamp}-{number}" for number in count(2)))
+    return next(evals / name for name in names if not (evals / name).exists())
 
 
 def write_files(result: JobResult, folder: Path) -> Path:
@@ -38,6 +33,7 @@ def write_files(result: JobResult, folder: Path) -> Path:
     _write_json(folder / "summary.json", result.summary())
     page = folder / "report.html"
     replace_file(page, render_eval_page(result))
+    (folder / LOG_NAME).unlink(missing_ok=True)  # the files now say everything
     return page
 
 

@@ -7,7 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from skynet.artifact import Artifact
 from skynet.errors import SkynetError, nearest
@@ -18,6 +20,7 @@ from skynet.evaluation.scoring import as_record
 from skynet.evaluation.stages import told
 from skynet.models.gateway import Gateway
 from skynet.models.ledger import Ledger
+from skynet.runs.evaluation_log import JobLog, job_mark
 from skynet.runs.evaluation_metrics import JobMetric, open_metrics
 from skynet.runs.evaluation_outcome import Item, JobResult, MetricOutcome, item_of, ledger_lines
 from skynet.runs.evaluation_rows import JobCase, JobRows, job_rows
@@ -35,13 +38,18 @@ Scores = Mapping[str, float | None]  # of an earlier job, by row
 
 @dataclass(frozen=True, slots=True)
 class JobOptions:
-    """What is asked of one job beside its spec. `baseline` and `least` are keyed by metric."""
+    """What is asked of one job beside its spec. `baseline` and `least` are keyed by metric.
+
+    With `folder` finished rows are logged there as they end; `resume` takes over those that a cut job logged.
+    """
 
     limit: int | None = None
     concurrency: int | None = None
     baseline: Mapping[str, Scores] = field(default_factory=dict)
     least: Mapping[str, float] = field(default_factory=dict)
     on_row: OnRow = lambda done, rows: None
+    folder: Path | None = None
+    resume: bool = False
 
 
 def run_evaluation(spec: Spec, options: JobOptions) -> JobResult:
@@ -49,27 +57,23 @@ def run_evaluation(spec: Spec, options: JobOptions) -> JobResult:
 
     Raises SkynetError where it cannot begin, or where a model's provider refuses the first row for good.
     """
-    job = spec.eval
-    if job is None:
-        raise SkynetError("skynet.toml has no [eval]; add it, with a table such as [eval.metrics.exact]")
-    for name in (*options.least, *options.baseline):
-        if name not in job.metrics:
-            raise SkynetError(
-                f"there is no metric {name!r}; there are {', '.join(job.metrics)}.{nearest(name, job.metrics)}"
-            )
+    job = _job_of(spec, options)
     started, clock = time.time(), time.monotonic()
     rows = job_rows(spec, job)
     cases = rows.cases[: options.limit]
     ledger = Ledger()
     workers = min(options.concurrency or spec.evaluation.concurrency, len(cases))
     gateway = Gateway(spec.models, spec.root, ledger=ledger, environ=os.environ)
-    with Project(spec, models=gateway, workers=workers) as project:
+    with ExitStack() as stack:
+        project = stack.enter_context(Project(spec, models=gateway, workers=workers))
         metrics = open_metrics(spec, job.metrics, gateway, workers)
-        try:
-            items = _Work(project, job, metrics).all(cases, workers, options.on_row)
-        finally:
-            for one in metrics:
-                one.metric.close()
+        for one in metrics:
+            stack.callback(one.metric.close)
+        work = _Work(project, job, metrics)
+        if options.folder is not None:
+            work.log = JobLog(options.folder, job_mark(project, job), resume=options.resume)
+            stack.callback(work.log.close)
+        items = work.all(cases, workers, options.on_row)
     return JobResult(
         name=spec.name,
         outputs="stored" if job.output is not None else "prompt" if job.prompt is not None else "target",
@@ -78,8 +82,19 @@ def run_evaluation(spec: Spec, options: JobOptions) -> JobResult:
         started_at=started,
         seconds=time.monotonic() - clock,
         ledger=ledger_lines(ledger.entries()),
-        warnings=_warnings(rows, cases, metrics, items),
+        warnings=(*rows.warnings, *_left_out(rows, cases), *_without_rows(metrics, items), *_taken_over(work.reused)),
     )
+
+
+def _job_of(spec: Spec, options: JobOptions) -> EvalSpec:
+    job = spec.eval
+    if job is None:
+        raise SkynetError("skynet.toml has no [eval]; add it, with a table such as [eval.metrics.exact]")
+    for name in (*options.least, *options.baseline):
+        if name not in job.metrics:
+            known = ", ".join(job.metrics)
+            raise SkynetError(f"there is no metric {name!r}; there are {known}.{nearest(name, job.metrics)}")
+    return job
 
 
 class _Work:
@@ -89,6 +104,8 @@ class _Work:
         self._seed = project.seed
         self._metrics = metrics
         self._column = job.output
+        self.log: JobLog | None = None
+        self.reused = 0
         self._cancel = threading.Event()
         self._target: Target | None = None
         self._artifact = Artifact("text", job.prompt or "")
@@ -112,11 +129,15 @@ class _Work:
 
     def all(self, cases: Sequence[JobCase], workers: int, on_row: OnRow) -> dict[str, dict[str, Item]]:
         """Return the items of each metric by row. The first row goes alone, so that a wrong key costs one call."""
-        done = {cases[0].case.id: self._row(cases[0], preflight=True)}
-        on_row(1, len(cases))
+        done = self._logged(cases)
+        self.reused = len(done)
+        left = [row for row in cases if row.case.id not in done]
+        for row in left[:1]:
+            done[row.case.id] = self._row(row, preflight=True)
+        on_row(len(done), len(cases))
         threads = ThreadPoolExecutor(max_workers=workers)
         try:
-            futures = {threads.submit(self._row, row): row for row in cases[1:]}
+            futures = {threads.submit(self._row, row): row for row in left[1:]}
             for future in as_completed(futures):
                 done[futures[future].case.id] = future.result()
                 on_row(len(done), len(cases))
@@ -130,17 +151,27 @@ class _Work:
             for one in self._metrics
         }
 
+    def _logged(self, cases: Sequence[JobCase]) -> dict[str, dict[str, Item]]:
+        """Return what a cut job has finished of the rows."""
+        if self.log is None:
+            return {}
+        known = {row.case.id: self.log.known(row) for row in cases}
+        return {
+            case: {name: item_of(record) for name, record in records.items()}
+            for case, records in known.items()
+            if records is not None
+        }
+
     def _row(self, row: JobCase, preflight: bool = False) -> dict[str, Item]:
         ticket = ticket_for(self._seed, "" if self._target is None else self._artifact.id, row.case, 0, self._cancel)
         result = TargetResult(output=row.output) if self._target is None else self._target.run(self._artifact, ticket)
-        found = {}
-        for one in self._metrics:
-            if one.is_for(row.case):
-                record = self._record(one, row, ticket, result)
-                if preflight and record.refused_for_good and record.fault is not None:
-                    raise SkynetError(f"eval.metrics.{one.name}, case {record.case}: {record.fault.message}")
-                found[one.name] = item_of(record)
-        return found
+        found = {one.name: self._record(one, row, ticket, result) for one in self._metrics if one.is_for(row.case)}
+        for name, record in found.items():
+            if preflight and record.refused_for_good and record.fault is not None:
+                raise SkynetError(f"eval.metrics.{name}, case {record.case}: {record.fault.message}")
+        if self.log is not None:
+            self.log.add(row, found)
+        return {name: item_of(record) for name, record in found.items()}
 
     def _record(self, one: JobMetric, row: JobCase, ticket: Ticket, result: TargetResult) -> Record:
         if self._target is not None:
@@ -159,12 +190,6 @@ def _outcome(one: JobMetric, items: Mapping[str, Mapping[str, Item]], options: J
     return MetricOutcome(one.name, one.type, tuple(own.values()), comparison, options.least.get(one.name))
 
 
-def _warnings(
-    rows: JobRows, cases: Sequence[JobCase], metrics: Sequence[JobMetric], items: Mapping[str, Mapping[str, Item]]
-) -> tuple[str, ...]:
-    return (*rows.warnings, *_left_out(rows, cases), *_without_rows(metrics, items))
-
-
 def _left_out(rows: JobRows, cases: Sequence[JobCase]) -> Iterator[str]:
     if len(cases) < len(rows.cases):
         yield f"the first {len(cases)} of {len(rows.cases)} rows were evaluated, as --limit asks"
@@ -174,3 +199,8 @@ def _without_rows(metrics: Sequence[JobMetric], items: Mapping[str, Mapping[str,
     for one in metrics:
         if not items[one.name]:
             yield f"eval.metrics.{one.name} is for no row: none has {one.only}"
+
+
+def _taken_over(rows: int) -> Iterator[str]:
+    if rows:
+        yield f"{rows} rows were finished before the job was cut; model calls and cost are those of the others"

@@ -82,7 +82,7 @@ def apply_best(run: StoredRun, root: Path, accept: bool = False) -> Applied:
     if named is None:
         raise ExportError("the run's spec names no [artifact] path, so there is no file to overwrite; use -o PATH")
     if best.kind == "dspy":
-        raise ExportError(f"{named} is the program; the best version is a state of it. Write that with -o PATH")
+        raise ExportError(f"{named} is the program; the best version is a state of it. Write a program with -o NAME.py")
     path = root / named
     now = _current(path, best.kind)
     if now == best:

@@ -27,9 +27,9 @@ def fingerprint(project: Project) -> dict[str, Any]:
         "objective": content_hash([spec.objective, spec.background]),
         "start": None if project.start is None else project.start.id,
         "data": data_fingerprint(project),
-        "target": _target(project),
+        "target": target_fingerprint(project),
         "metric": code_fingerprint(project.metric_source),
-        "models": {role: _model(project, role) for role in ("task", "reflection", "metric")},
+        "models": {role: model_mark(project, role) for role in ("task", "reflection", "metric")},
         "engine": content_hash([spec.engine.model_dump(mode="json"), package_of(spec.engine.name)]),
         "evaluation": {"repeats": spec.evaluation.repeats, "seed": project.seed},
         "scores": {"maximum": spec.metric.maximum, "failure_score": spec.metric.failure_score},
@@ -62,7 +62,8 @@ def evaluation_scope(parts: dict[str, Any]) -> str:
     return content_hash([parts[name] for name in names])[:16]
 
 
-def _target(project: Project) -> str:
+def target_fingerprint(project: Project) -> str:
+    """Return the hash of the target's settings and code."""
     spec = project.spec.target
     described = spec.model_dump(mode="json", exclude={"timeout"})
     source = project.target_source
@@ -72,7 +73,8 @@ def _target(project: Project) -> str:
     return content_hash([described, None if source is None else code_fingerprint(source), entry, programs])
 
 
-def _model(project: Project, role: Any) -> Any:
+def model_mark(project: Project, role: Any) -> Any:
+    """Return name and parameters of a role's model, None where none is set."""
     return project.gateway.describe(role) if project.gateway.has(role) else None
 
 

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-
 import sqlalchemy as sa
 
 from skynet.data.case import Case
@@ -31,7 +30,6 @@ from skynet.runs.stored import StoredRun
 from skynet.spec import Spec, load_spec
 from skynet.summary.aggregate import mean_of
 from skynet.summary.comparison import compare
-
 
 OnRow = Callable[[int, int], None]
 
@@ -63,24 +61,24 @@ class Rescored:
 def rescore_run(
     root: Path,
     run: str,
-    metric: Path,
+    metric: Path | None = None,
     *,
     versions: Sequence[str] = ("start", "best"),
     splits: Sequence[str] = ("val", "test"),
     on_row: OnRow = lambda done, rows: None,
 ) -> Rescored:
-    """Score the stored outputs of the run's `versions` on `splits` by the metric file.
+    """Score the stored outputs of the run's `versions` on `splits` by the metric file, or by the project's.
 
     An outcome is compared with the first version's on the same split. Failed target runs stay failed. Raises
     SkynetError where nothing is stored, or the metric does not load.
     """
-    if not metric.is_file():
+    if metric is not None and not metric.is_file():
         raise SkynetError(f"there is no file {str(metric)!r}; name one with score(input, output, expected)")
     started, clock = time.time(), time.monotonic()
     with open_store(root, create=False) as store:
         row = store.run(run)
-        tables = {**(row.state.get("given") or {}), "metric": {"path": str(metric.absolute())}}
-        spec = load_spec(root, tables)
+        own = {} if metric is None else {"metric": {"path": str(metric.absolute())}}
+        spec = load_spec(root, {**(row.state.get("given") or {}), **own})
         ledger = Ledger()
         gateway = Gateway(spec.models, spec.root, ledger=ledger, environ=os.environ)
         with Project(spec, models=gateway, workers=spec.evaluation.concurrency) as project:
@@ -89,7 +87,7 @@ def rescore_run(
     outcomes = _outcomes(versions, splits, outputs, items)
     warnings = (f"{lost} stored outputs are of rows that the data no longer holds; they are left out",) if lost else ()
     job = JobResult(
-        f"{row.name}: run {row.id} by {metric.name}", "run", len(outputs), outcomes, started,
+        f"{row.name}: run {row.id} by {Path(spec.metric.path).name}", "run", len(outputs), outcomes, started,
         time.monotonic() - clock, ledger_lines(ledger.entries()), warnings,
     )  # fmt: skip
     return Rescored(job, {one.name: _stored_mean(outputs, one.name) for one in outcomes})

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -227,6 +228,32 @@ def test_a_version_of_an_earlier_lane_is_taken_again_and_free_for_the_run(monkey
     assert taken[0].id in books.versions
 
 
+def test_what_a_lane_ran_itself_is_not_run_again_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OwnRuns(Books):
+        @contextmanager
+        def rollout(self, content: Any, case: Any, occurrence: int = 0) -> Iterator[Any]:
+            yield SimpleNamespace(evaluation=score_rules(content.content, case))
+
+    def run_itself(task: SearchTask, evaluator: SearchEvaluator) -> None:
+        version = evaluator.propose("greet first", task.start)
+        for case in task.val:
+            with evaluator.rollout(version, case):
+                pass
+
+    seen: list[float] = []
+
+    def look(task: SearchTask, evaluator: SearchEvaluator) -> None:
+        seen.extend(one.value for one in evaluator.evaluate(task.start, task.val))
+
+    gepa = Scripted("gepa", look)
+    books = OwnRuns(rules_task(), score_rules, 100)
+    with lanes_are(monkeypatch, Scripted("a", run_itself), gepa):
+        run(Auto(), books.task, books, NO_REFLECTION)
+    assert gepa.tasks[-1].start.content == "greet first"
+    assert seen[10:] == [score_rules("greet first", case).value for case in books.task.val]
+    assert books.paid == 10  # the start's pass
+
+
 def test_gepa_goes_on_from_the_winner_with_another_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     gepa = Scripted("gepa", nothing)
     search(monkeypatch, Scripted("a", texts("greet first")), gepa)
@@ -265,6 +292,19 @@ def test_a_lane_that_breaks_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (end, len(books.versions)) == ("done", 2)
     assert any("lane a ended" in note and "no luck" in note for note in books.notes)
     assert any("lane b ended" in note and "KeyError: 'gone'" in note for note in books.notes)
+
+
+def test_a_fault_of_the_host_is_no_fault_of_the_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(content: Any, case: Any) -> Any:
+        if content == "greet first":
+            raise OSError("the disk is full")
+        return score_rules(content, case)
+
+    books = Books(rules_task(), full, 100)
+    with lanes_are(monkeypatch, Scripted("a", texts("greet first")), Scripted("b", nothing)):
+        with pytest.raises(OSError, match="the disk is full"):
+            run(Auto(), books.task, books, NO_REFLECTION)
+    assert books.lanes == ["a"]
 
 
 def test_a_search_whose_every_lane_breaks_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:

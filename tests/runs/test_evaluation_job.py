@@ -188,3 +188,61 @@ def test_an_unknown_metric_of_fail_under_names_the_nearest(run: Run) -> None:
 def test_a_section_that_makes_no_sense_is_a_fault_of_the_spec(run: Run, job: dict[str, Any], says: str) -> None:
     with pytest.raises(SpecError, match=says):
         run(**job)
+
+
+def cut_after(rows: int) -> Callable[[int, int], None]:
+    def on_row(done: int, total: int) -> None:
+        if done == rows:
+            raise KeyboardInterrupt
+
+    return on_row
+
+
+def test_a_cut_job_goes_on_and_asks_nothing_twice(run: Run, server: ModelServer, tmp_path: Path) -> None:
+    job: dict[str, Any] = {"output": None, "prompt": "Say {{ item.text }}", "more": {"models": models(server)}}
+    options: dict[str, Any] = {"folder": tmp_path / "job", "concurrency": 1}
+    whole = run(**job)
+    asked = len(server.requests)
+    with pytest.raises(KeyboardInterrupt):
+        run(JobOptions(on_row=cut_after(3), **options), **job)
+    logged = (tmp_path / "job" / "unfinished.jsonl").read_text().splitlines()[1:]
+    result = run(JobOptions(resume=True, **options), **job)
+    assert only(result).output_file() == only(whole).output_file()
+    assert len(logged) >= 3
+    assert sum(line["calls"] for line in result.ledger) == asked - len(logged)
+    assert f"{len(logged)} rows were finished before the job was cut" in result.warnings[-1]
+
+
+def test_rows_that_failed_in_the_metric_are_tried_again(run: Run, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"folder": tmp_path / "job", "concurrency": 1}
+    mine = {"mine": {"type": "metric"}}
+    with pytest.raises(KeyboardInterrupt):
+        run(JobOptions(on_row=cut_after(5), **options), metrics=mine)
+    result = run(JobOptions(resume=True, **options), metrics=mine)
+    assert "4 rows were finished" in result.warnings[-1]
+    assert only(result).coverage.total == 5
+
+
+def test_a_line_that_a_kill_cut_short_is_worked_on_again(run: Run, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"folder": tmp_path / "job", "concurrency": 1}
+    with pytest.raises(KeyboardInterrupt):
+        run(JobOptions(on_row=cut_after(5), **options))
+    log = tmp_path / "job" / "unfinished.jsonl"
+    log.write_text(log.read_text()[:-40])
+    result = run(JobOptions(resume=True, **options))
+    assert "4 rows were finished" in result.warnings[-1]
+    assert only(result).average_score == 0.25
+
+
+def test_another_job_is_not_gone_on_with(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+    with pytest.raises(KeyboardInterrupt):
+        run(JobOptions(on_row=cut_after(1), folder=folder))
+    with pytest.raises(SkynetError, match="its metrics, prompt, target or models have changed"):
+        run(JobOptions(folder=folder, resume=True), metrics={"other": {"type": "f1"}})
+
+
+def test_a_refused_job_leaves_no_folder(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(SkynetError):
+        run(JobOptions(folder=tmp_path / "job"), metrics={"m": {"type": "judge", "criteria": "x"}})
+    assert not (tmp_path / "job").exists()
