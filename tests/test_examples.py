@@ -16,7 +16,7 @@ from skynet.cli.init import TEMPLATES, write_project
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/skynet.toml"))
 WITHOUT_A_MODEL = ["python", "reward", "code"]
-WITH_A_TASK_MODEL = ["chat", "parts", "reviews"]
+WITH_A_TASK_MODEL = ["chat", "parts", "reviews", "dspy"]
 
 
 def run_check(project: Path) -> tuple[int, dict[str, Any]]:

@@ -34,8 +34,9 @@ def run_eval_command(
 ) -> int:
     """Run the job of the project; return 0, or 1 where a metric scored no row or is under `fail_under`."""
     from skynet.runs.evaluation_files import free_folder, read_baseline, write_files
-    from skynet.runs.evaluation_job import NOT_NEEDED, JobOptions, run_evaluation
+    from skynet.runs.evaluation_job import JobOptions, run_evaluation
     from skynet.spec import load_spec
+    from skynet.spec.jobs import NOT_NEEDED
 
     spec = load_spec(directory, tables, NOT_NEEDED)
     before = {} if baseline is None else read_baseline(baseline)

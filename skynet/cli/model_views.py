@@ -74,10 +74,14 @@ def run_test_command(directory: Path, as_json: bool) -> int:
 
 
 def spec_of(directory: Path) -> Spec | None:
-    """Return the spec in the folder, None where there is none."""
+    """Return the spec in the folder, None where there is none. One with [eval] may do without artifact and target."""
     from skynet.spec import SPEC_NAME, load_spec
+    from skynet.spec.jobs import NOT_NEEDED
 
-    return load_spec(directory) if directory.is_file() or (directory / SPEC_NAME).is_file() else None
+    if not (directory.is_file() or (directory / SPEC_NAME).is_file()):
+        return None
+    spec = load_spec(directory, code=NOT_NEEDED)
+    return load_spec(directory) if spec.eval is None else spec
 
 
 def models_of(spec: Spec | None, *, embedded: bool) -> list[ListedModel]:

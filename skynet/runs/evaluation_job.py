@@ -30,8 +30,6 @@ from skynet.target.base import Target, TargetResult, Ticket
 from skynet.target.prompted import PromptedTarget
 from skynet.workers.fault import Fault
 
-# What a job may do without: the artifact and the metric file of a run.
-NOT_NEEDED = ("artifact.path", "metric.path")
 OnRow = Callable[[int, int], None]  # rows done, rows in all
 Scores = Mapping[str, float | None]  # of an earlier job, by row
 

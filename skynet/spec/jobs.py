@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from skynet.spec.fields import Section, array, gathered_options
 
 METRIC = "metric"  # the type of a metric that is a file of the user's
+NOT_NEEDED = ("artifact.path", "metric.path")  # what a job may do without: the artifact and the metric of a run
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"  # it becomes part of a file's name
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import cached_property
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,23 @@ class DspyTarget:
         self._calls.pool.close()
 
 
+@dataclass(frozen=True)
+class _Neighbours:
+    """Finds modules in a folder when nothing else does. Not on sys.path, which other workers are started with."""
+
+    folder: str
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        return PathFinder.find_spec(name, [self.folder]) if path is None else None
+
+
+def import_from(folder: Path) -> None:
+    """Make a folder the last place to import from, for as long as the process lives."""
+    finder = _Neighbours(str(folder))
+    if finder not in sys.meta_path:
+        sys.meta_path.append(finder)
+
+
 class HostPrograms:
     """The user's program in the host's own process, where the engine `dspy` runs it.
 
@@ -68,9 +86,7 @@ class HostPrograms:
 
     @cached_property
     def _file(self) -> ProgramFile:
-        folder = str(self._path.absolute().parent)
-        if folder not in sys.path:
-            sys.path.append(folder)
+        import_from(self._path.absolute().parent)
         try:
             return ProgramFile(self._path, self._outputs)
         except LoadProblem as problem:

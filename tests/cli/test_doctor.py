@@ -64,3 +64,11 @@ def test_a_folder_without_a_project_is_no_failure(tmp_path: Path) -> None:
     done = skynet("doctor", tmp_path)
     assert done.status == 0
     assert "note  project: no skynet.toml" in done.out
+
+
+def test_a_project_that_only_evaluates_is_valid_without_a_target(project: Path) -> None:
+    job = '[data]\npath = "rows.jsonl"\ninputs = ["text"]\n[eval]\noutput = "a"\nmetrics = { m = { type = "f1" } }\n'
+    (project / "skynet.toml").write_text(job)
+    assert finding(skynet("doctor", project, "--json").json, "project")["status"] == "ok"
+    (project / "skynet.toml").write_text(job.partition("[eval]")[0])
+    assert "target.kind: is missing" in finding(skynet("doctor", project, "--json").json, "project")["message"]

@@ -21,7 +21,7 @@ type = "exact_match"
 [eval.metrics.overlap]
 type = "f1"
 """
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"text": "a", "label": "one", "answer": "one"},
     {"text": "b", "label": "two words", "answer": "two"},
     {"text": "c", "label": "<script>", "answer": None},
@@ -94,6 +94,9 @@ def test_an_earlier_job_is_the_baseline(project: Path, name: str) -> None:
         (["--baseline", "nowhere_eval_output.json"], "cannot be read: No such file"),
         (["--baseline", "rows.jsonl"], "is not called NAME_eval_output.json"),
         (["--baseline", "empty"], "holds no NAME_eval_output.json"),
+        (["--resume", "empty"], "holds no job that was cut"),
+        (["--resume", "empty", "-o", "out"], "leave --output-dir out"),
+        (["-o", "cut"], "holds a job that was cut; go on with --resume cut"),
         (["--baseline", "bad_eval_output.json"], "is no evaluation output"),
     ],
 )
@@ -102,6 +105,8 @@ def test_wrong_usage_is_refused_before_anything_is_scored(
 ) -> None:
     (project / "bad_eval_output.json").write_text('{"eval_output_items": [{"id": 1, "score": true}]}')
     (project / "empty").mkdir()
+    (project / "cut").mkdir()
+    (project / "cut/unfinished.jsonl").touch()
     monkeypatch.chdir(project)
     done = skynet("eval", *more)
     assert (done.status, done.out) == (2, "")
@@ -131,3 +136,17 @@ def test_a_spec_without_the_section_says_what_to_add(project: Path) -> None:
     done = skynet("eval", project)
     assert done.status == 2
     assert "has no [eval]" in done.err
+
+
+def test_check_leaves_bad_rows_out_too(project: Path) -> None:
+    (project / "skynet.toml").write_text(
+        SPEC.partition("[eval]")[0] + '[target]\nkind = "python"\npath = "run.py"\n[artifact]\npath = "start.txt"\n'
+    )
+    (project / "start.txt").write_text("")
+    (project / "run.py").write_text("def run(artifact, input):\n    return 'one'\n")
+    (project / "metric.py").write_text("from skynet.scorers import exact_match as score\n")
+    with (project / "rows.jsonl").open("a") as file:
+        file.write("\n{bad\n" + "\n".join(map(json.dumps, ROWS * 3)))
+    assert skynet("check", project).status == 2
+    done = skynet("check", project, "--skip-bad-rows", 1, "--json").json
+    assert "1 bad row left out" in next(one for one in done["stages"] if one["name"] == "Sample cases")["message"]

@@ -25,7 +25,7 @@ def test_the_option_offers_exactly_the_template_folders() -> None:
 def test_a_project_holds_every_file_that_its_spec_names(template: str, tmp_path: Path) -> None:
     written = {str(path.relative_to(tmp_path / "new")) for path in write_project(tmp_path / "new", template)}
     spec = tomllib.loads((tmp_path / "new" / "skynet.toml").read_text())
-    named = {spec[table]["path"] for table in ("artifact", "target", "metric", "data") if "path" in spec[table]}
+    named = {spec[table]["path"] for table in ("artifact", "target", "metric", "data") if "path" in spec.get(table, {})}
     folders = {str(Path(file).parent) for file in written}
     assert named | {"skynet.toml", ".gitignore"} <= written | folders
     assert written == set(contents(tmp_path / "new"))

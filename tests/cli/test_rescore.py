@@ -43,6 +43,12 @@ def test_stored_outputs_are_scored_again_and_no_target_runs(copied: Made, metric
     assert len(items) == 12
 
 
+def test_without_a_file_the_projects_metric_as_it_is_now_scores(copied: Made) -> None:
+    (copied.folder / "metric.py").write_text('def score(input, output):\n    return 7, {"feedback": "Edited."}\n')
+    told = skynet("rescore", copied.result.run, copied.folder, "--json").json
+    assert {one["average_score"] for one in told["metrics"].values()} == {7.0}
+
+
 def test_versions_and_splits_may_be_chosen(copied: Made, metric: Path) -> None:
     wanted = ["--version", str(copied.result.best["version"])[:8], "--split", "val", "-o", copied.folder / "out"]
     done = skynet("rescore", copied.result.run, copied.folder, "--metric", metric, *wanted)

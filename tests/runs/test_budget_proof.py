@@ -27,8 +27,8 @@ def test_the_metric_is_never_called_more_often_than_the_budget_says(
     quick: QuickRuns, tmp_path: Path, engine: str
 ) -> None:
     folder = write_loud_project(tmp_path, NOWHERE, HUNGRY[engine], words=MANY)
-    some = random.Random(engine).sample(range(SMALLEST + 2, 301), 6)
-    for budget in (1, SMALLEST - 1, SMALLEST, SMALLEST + 1, *some):
+    some = random.Random(engine).sample(range(SMALLEST + 2, 301), 2)
+    for budget in (1, SMALLEST - 1, SMALLEST, *some):
         result = quick.run(folder, metric_calls=budget)
         assert scored(folder) == result.metric_calls <= budget
         if budget < SMALLEST:
@@ -54,7 +54,7 @@ def test_a_stop_by_the_budget_ends_with_the_best_evaluated_version_and_names_the
 
 
 @pytest.mark.parametrize("engine", HUNGRY)
-@pytest.mark.parametrize("usd", [0.0001, 0.0115, 0.014, 0.02])
+@pytest.mark.parametrize("usd", [0.0001, 0.0115, 0.02])
 def test_the_provider_never_bills_more_than_the_budget(
     quick: QuickRuns, tmp_path: Path, engine: str, usd: float
 ) -> None:
@@ -95,7 +95,7 @@ def server() -> Iterator[ModelServer]:
 def test_real_workers_and_a_real_server_count_the_same(server: ModelServer, tmp_path: Path) -> None:
     drivers = Drivers(tmp_path)
     try:
-        for number, budget in enumerate((25, 31, 44, 60)):
+        for number, budget in enumerate((25, 44)):
             server.requests.clear()
             folder = write_loud_project(
                 tmp_path / str(number), server.url, HUNGRY["gepa"], budget=f"metric_calls = {budget}\nusd = 0.02"

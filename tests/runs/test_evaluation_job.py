@@ -10,9 +10,10 @@ import pytest
 
 from skynet.data import DataError
 from skynet.errors import SkynetError
-from skynet.runs.evaluation_job import NOT_NEEDED, JobOptions, run_evaluation
+from skynet.runs.evaluation_job import JobOptions, run_evaluation
 from skynet.runs.evaluation_outcome import JobResult, MetricOutcome
 from skynet.spec import SpecError, load_spec, parse_spec
+from skynet.spec.jobs import NOT_NEEDED
 from tests.loopback import ModelServer, status
 from tests.projects import write_project
 

@@ -28,7 +28,7 @@ def server() -> Iterator[ModelServer]:
     model.close()
 
 
-@pytest.mark.parametrize(("engine", "trials"), [("gepa", 3), ("demos", 3), ("best_of_n", 2), ("auto", 2)])
+@pytest.mark.parametrize(("engine", "trials"), [("gepa", 2), ("demos", 2), ("best_of_n", 1), ("auto", 1)])
 def test_a_run_killed_at_random_moments_ends_as_one_that_was_left_alone(
     drivers: Drivers, server: ModelServer, tmp_path: Path, engine: str, trials: int
 ) -> None:
@@ -40,7 +40,7 @@ def test_a_run_killed_at_random_moments_ends_as_one_that_was_left_alone(
         killed_and_resumed(drivers, server, tmp_path / str(number), engine, whole, rng)
 
 
-@pytest.mark.parametrize("commit", [8, 14, 24, 34, 50, 64])
+@pytest.mark.parametrize("commit", [8, 24, 50])
 def test_a_run_of_the_smallest_budget_that_is_killed_ends_within_it(
     drivers: Drivers, server: ModelServer, tmp_path: Path, commit: int
 ) -> None:

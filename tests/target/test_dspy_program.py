@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -77,8 +79,6 @@ def fields(**values: str) -> str:
 
 
 def test_the_start_is_the_programs_own_state_as_program_load_reads_it(open_program: Open, tmp_path: Path) -> None:
-    import json
-
     import dspy
 
     start = open_program(ONE).start
@@ -200,3 +200,12 @@ def test_a_host_program_is_fresh_each_time(open_program: Open) -> None:
     first.signature = first.signature.with_instructions("Other.")
     assert programs.state(first) != start.content
     assert programs.state(second) == programs.state(programs(start)) == start.content
+
+
+def test_the_host_finds_the_programs_neighbours_without_a_place_on_its_path(open_program: Open, tmp_path: Path) -> None:
+    source = "import dspy\nfrom beside_the_program import SIGNATURE\nprogram = dspy.Predict(SIGNATURE)\n"
+    project = open_program(source, beside={"beside_the_program.py": 'SIGNATURE = "text -> label"\n'})
+    assert project.start is not None
+    assert project.programs is not None
+    assert project.programs.state(project.programs(project.start)) == project.start.content
+    assert str(tmp_path) not in sys.path
