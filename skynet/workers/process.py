@@ -127,7 +127,7 @@ class Process:
 
 
 class Starter:
-    """Starts the workers of one setup: forked from a template, or each in a fresh interpreter where forks are unsafe."""
+    """Starts the workers of one setup: forked from a template, or each in an interpreter where forks are unsafe."""
 
     def __init__(self, setup: WorkerSetup) -> None:
         self._setup = setup
