@@ -97,7 +97,8 @@ def refused_json(name: str, message: str, run: str | None = None) -> dict[str, A
     return {
         "run": run, "name": name, "status": "failed", "finish_reason": "error", "engine": None, "changed": False,
         "rejected": None, "baseline": empty, "best": {"version": None, **empty}, "difference": None,
-        "metric_calls": 0 if run is None else None, "cost_usd": 0.0 if run is None else None, "report": None, "error": message,
+        "metric_calls": 0 if run is None else None, "cost_usd": 0.0 if run is None else None, "report": None,
+        "error": message,
     }  # fmt: skip
 
 
