@@ -245,7 +245,8 @@ def told(folder: Path, server: ModelServer) -> Told:
             for item in store.rows(row.id, schema.events)
             if item["kind"] in ("proposed", "accepted", "rejected", "lane")
         }
-    scored = Counter((folder / "calls.log").read_text("utf-8").split())
+    log = next(path for path in (folder / "calls.log", folder / "scored.txt") if path.exists())
+    scored = Counter(log.read_text("utf-8").splitlines())
     return Told(report, {"versions": versions, "scores": ended, "events": kept}, asked(server), scored)
 
 

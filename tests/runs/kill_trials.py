@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.loopback import ModelServer
-from tests.runs.cut_runs import ENGINES, Drivers, Ended, Told, in_flight, run_ids, told, write_loud_project
+from tests.runs.cut_runs import ENGINES, Drivers, Ended, Told, answer, in_flight, run_ids, told, write_loud_project
 
 MOST_COMMITS = 160
 LATENCY = 0.004  # seconds that the server takes: a kill shall find requests under way
@@ -25,11 +25,24 @@ class Trial:
     scored_again: int
 
 
-def whole_run(drivers: Drivers, server: ModelServer, folder: Path, engine: str) -> tuple[Told, float]:
-    """Run the project without a cut; return what it left, and the seconds that the run took."""
+def write_project(folder: Path, server: ModelServer, engine: str) -> None:
+    """Write a project that the engine works on, and have the server speak for its models."""
     server.requests.clear()
     server.latency = LATENCY
-    write_loud_project(folder, server.url, ENGINES[engine])
+    if engine == "dspy":
+        from tests.engines import test_dspy_run as colours
+
+        server.reply = colours.reply
+        folder.mkdir()
+        colours.write(folder, server.url, '{ name = "dspy", optimizer = "GEPA" }')
+    else:
+        server.reply = answer
+        write_loud_project(folder, server.url, ENGINES[engine])
+
+
+def whole_run(drivers: Drivers, server: ModelServer, folder: Path, engine: str) -> tuple[Told, float]:
+    """Run the project without a cut; return what it left, and the seconds that the run took."""
+    write_project(folder, server, engine)
     ended = drivers.do("run", folder)
     assert ended.status == 0, ended.err
     whole = told(folder, server)
@@ -41,8 +54,7 @@ def killed_and_resumed(
 ) -> Trial:
     """Kill a run at a random moment, sometimes its resume too, let it go on, and hold it against the whole one."""
     expected, seconds = whole
-    server.requests.clear()
-    write_loud_project(folder, server.url, ENGINES[engine])
+    write_project(folder, server, engine)
     cut = _cut(drivers, rng, seconds, "run", folder)
     if not run_ids(folder):
         assert not server.requests, "a request was sent before the run had a row"
