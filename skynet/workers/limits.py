@@ -50,8 +50,10 @@ _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from skynet.w
 def interpreter(*folders: os.PathLike[str]) -> list[str]:
     """Return the command of a fresh interpreter that finds what the host finds, less what lies in the user's folders.
 
-    The one of the user's file is put last by the worker, so that nothing in it shadows the library.
+    The one of the user's file is put last by the worker, so that nothing in it shadows the library. The host's working
+    folder (an empty entry: a notebook, `python -c`) comes last here for the same reason.
     """
     own = {os.path.realpath(folder) for folder in folders}
-    path = [entry for entry in sys.path if entry and os.path.realpath(entry) not in own]
+    entries = [entry for entry in sys.path if entry] + ([os.getcwd()] if "" in sys.path else [])
+    path = [entry for entry in entries if os.path.realpath(entry) not in own]
     return [sys.executable, "-P", "-c", _START, json.dumps(path)]
