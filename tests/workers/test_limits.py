@@ -1,4 +1,4 @@
-"""What a worker is given of the host: an allow-listed environment, and an import path that nothing of the user's leads."""
+"""What a worker is given of the host: an allow-listed environment, and an import path nothing of the user leads."""
 
 from __future__ import annotations
 
