@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gepa.core.callbacks import IterationStartEvent
 from gepa.core.state import GEPAState, ValsetEvaluation
@@ -12,8 +12,21 @@ from skynet.engine import TaskCase
 
 from .merge import Member, Merge, find_merge
 
-if TYPE_CHECKING:
-    from .gepa_adapter import Adapter
+
+class Candidates(Protocol):
+    """What a merge needs of the adapter."""
+
+    def put_forward_merge(self, child: dict[str, str], first: dict[str, str], second: dict[str, str]) -> bool:
+        """Put a merged version forward; return whether the evaluator took it."""
+        ...
+
+    def evaluate(self, batch: list[TaskCase], candidate: dict[str, str]) -> Any:
+        """Evaluate a candidate on cases."""
+        ...
+
+    def forget(self, candidate: dict[str, str]) -> None:
+        """Drop a merged version that did not pay off."""
+        ...
 
 
 class Merger:
@@ -22,7 +35,7 @@ class Merger:
     gepa's own merge follows the hash seed, so that a run with it could not be replayed.
     """
 
-    def __init__(self, adapter: Adapter, val: Sequence[TaskCase], most: int) -> None:
+    def __init__(self, adapter: Candidates, val: Sequence[TaskCase], most: int) -> None:
         self._adapter = adapter
         self._val = val
         self._left = most

@@ -20,7 +20,7 @@ from skynet.runs.fingerprint import evaluation_scope
 from skynet.runs.model_journal import JournaledModels
 from skynet.runs.money import History
 from skynet.runs.report import write_report
-from skynet.runs.report_data import report_of
+from skynet.runs.report_data import ReportSource, report_of
 from skynet.runs.result import RunResult, result_of
 from skynet.runs.runner import Runner
 from skynet.runs.store import RunRow, Store
@@ -68,7 +68,7 @@ class Drive:
             raise
         # The end is stored before the report is made: nothing that a report runs into may lose it.
         self._store_end(outcome.status, outcome.finish_reason, {})
-        data = report_of(self, runner, books)
+        data = report_of(ReportSource(self.row, self.store, self.options, self.ledger), runner, books)
         path = write_report(data, self.store.folder / "runs" / self.row.id)
         result = result_of(data, path)
         self.store.update_run(self.row.id, result=result.to_json())

@@ -22,8 +22,9 @@ from skynet.models.gateway import Gateway
 from skynet.models.ledger import Ledger
 from skynet.runs.evaluation_log import JobLog, job_mark
 from skynet.runs.evaluation_metrics import JobMetric, open_metrics
-from skynet.runs.evaluation_outcome import Item, JobResult, MetricOutcome, item_of, ledger_lines
+from skynet.runs.evaluation_outcome import Item, JobResult, MetricOutcome, item_of
 from skynet.runs.evaluation_rows import JobCase, JobRows, job_rows
+from skynet.runs.ledger_lines import ledger_lines
 from skynet.spec import EvalSpec, Spec
 from skynet.summary.comparison import compare
 from skynet.target.base import Target, TargetResult, Ticket

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from skynet.evaluation.record import Record
-from skynet.models.ledger import LedgerEntry
 from skynet.summary.aggregate import mean_of
 from skynet.summary.comparison import Comparison
 from skynet.summary.coverage import OutputCoverage, State, count_states
@@ -137,26 +136,3 @@ class JobResult:
             "cost_usd": self.cost_usd,
             "warnings": list(self.warnings),
         }
-
-
-def ledger_lines(entries: Iterable[LedgerEntry]) -> list[dict[str, Any]]:
-    """Return one line a role and model; dollars are None where a call had no price."""
-    lines: dict[tuple[str, str], dict[str, Any]] = {}
-    for entry in entries:
-        line = lines.setdefault(
-            (entry.role, entry.model),
-            {
-                "role": entry.role,
-                "model": entry.model,
-                "calls": 0,
-                "prompt_tokens": 0,
-                "completion_tokens": 0,
-                "usd": 0.0,
-            },
-        )
-        line["calls"] += 1
-        line["prompt_tokens"] += entry.prompt_tokens or 0
-        line["completion_tokens"] += entry.completion_tokens or 0
-        unknown = line["usd"] is None or entry.cost_usd is None
-        line["usd"] = None if unknown else line["usd"] + entry.cost_usd
-    return list(lines.values())

@@ -5,20 +5,24 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from skynet.artifact import diff
 from skynet.data.case import Case
 from skynet.engine import Version
 from skynet.evaluation.record import Record
+from skynet.models.ledger import Ledger
 from skynet.runs.books import RunBooks
 from skynet.runs.engines import package_of
 from skynet.runs.events import Event
 from skynet.runs.fingerprint import DISTRIBUTION
+from skynet.runs.ledger_lines import ledger_lines
 from skynet.runs.report_cases import case_rows
 from skynet.runs.runner import Runner
+from skynet.runs.store import RunRow, Store
 from skynet.runs.verdict import SealedPass
 from skynet.summary.aggregate import mean_of
 from skynet.summary.overlap import shared_runs, values_given_away
@@ -26,13 +30,20 @@ from skynet.summary.warnings import ValFigures, overlap_warnings, verdict_warnin
 from skynet.target.code import NOT_ISOLATED
 from skynet.target.prompt import split_turns
 
-if TYPE_CHECKING:
-    from skynet.runs.drive import Drive
-
 SCHEMA = 1
 
 
-def report_of(drive: Drive, runner: Runner, books: RunBooks) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class ReportSource:
+    """What a report tells beside its runner: the run's row and store, the engine's options, the model calls."""
+
+    row: RunRow
+    store: Store
+    options: Any
+    ledger: Ledger
+
+
+def report_of(source: ReportSource, runner: Runner, books: RunBooks) -> dict[str, Any]:
     """Return the report of a run that has ended."""
     outcome, project = runner.outcome, runner.project
     verdict = outcome.verdict
@@ -41,17 +52,17 @@ def report_of(drive: Drive, runner: Runner, books: RunBooks) -> dict[str, Any]:
     events = books.events.read()
     proposed = {event.version: event.details["metric_calls"] for event in events if event.kind == "proposed"}
     best = next((item for item in versions if item.id == outcome.best), None)
-    seen = _times_seen(drive, runner)
+    seen = _times_seen(source, runner)
     return {
         "schema": SCHEMA,
-        "run": drive.row.id,
+        "run": source.row.id,
         "name": project.spec.name,
         "objective": project.spec.objective,
         "status": outcome.status,
         "finish_reason": outcome.finish_reason,
-        "engine": {"name": drive.engine.name, **package_of(drive.engine.name), "options": _options(drive.options)},
+        "engine": {"name": runner.engine.name, **package_of(runner.engine.name), "options": _options(source.options)},
         "skynet_version": version(DISTRIBUTION),
-        "started_at": drive.row.started_at,
+        "started_at": source.row.started_at,
         "ended_at": ended,
         "seconds": runner.budget.active_seconds,
         "changed": best is not None and outcome.start is not None and best.id != outcome.start.id,
@@ -70,14 +81,14 @@ def report_of(drive: Drive, runner: Runner, books: RunBooks) -> dict[str, Any]:
         "named_scores": _named_scores(runner, outcome.start, best),
         "time": _times(runner),
         "cost": _costs(runner),
-        "ledger": _ledger(drive),
+        "ledger": ledger_lines(source.ledger.entries()),
         "budget": _budget(runner),
         "split_sizes": _split_sizes(runner),
         "test_seen": seen,
         "data_warnings": list(project.dataset.warnings),
         "demonstrations": [] if best is None else _demonstrations(best),
-        "labels": bool(getattr(drive.options, "labels", False)),
-        "not_isolated": NOT_ISOLATED if drive.project.spec.artifact.kind == "code" else None,
+        "labels": bool(getattr(source.options, "labels", False)),
+        "not_isolated": NOT_ISOLATED if project.spec.artifact.kind == "code" else None,
         "not_evaluated": _not_evaluated(runner),
         "error": outcome.message if outcome.status == "failed" else None,
         "check": {"stages": [] if outcome.check is None else outcome.check.to_json()["stages"]},
@@ -113,10 +124,10 @@ def _difference(runner: Runner) -> dict[str, Any] | None:
     return None if verdict is None or verdict.comparison is None else verdict.comparison.to_json()
 
 
-def _times_seen(drive: Drive, runner: Runner) -> int:
+def _times_seen(source: ReportSource, runner: Runner) -> int:
     if runner.outcome.verdict is None:
         return 0
-    return drive.store.times_tested({case.content_hash for case in runner.project.dataset.test})
+    return source.store.times_tested({case.content_hash for case in runner.project.dataset.test})
 
 
 def _warnings(runner: Runner, best: Version | None, seen: int) -> list[str]:
@@ -266,27 +277,6 @@ def _best(runner: Runner) -> Version | None:
     if runner.versions is None or runner.outcome.best is None:
         return None
     return runner.versions[runner.outcome.best]
-
-
-def _ledger(drive: Drive) -> list[dict[str, Any]]:
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for entry in drive.ledger.entries():
-        row = rows.setdefault(
-            (entry.role, entry.model),
-            {
-                "role": entry.role,
-                "model": entry.model,
-                "calls": 0,
-                "prompt_tokens": 0,
-                "completion_tokens": 0,
-                "usd": 0.0,
-            },
-        )
-        row["calls"] += 1
-        row["prompt_tokens"] += entry.prompt_tokens or 0
-        row["completion_tokens"] += entry.completion_tokens or 0
-        row["usd"] = None if row["usd"] is None or entry.cost_usd is None else row["usd"] + entry.cost_usd
-    return list(rows.values())
 
 
 def _budget(runner: Runner) -> dict[str, Any]:

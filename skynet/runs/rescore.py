@@ -23,7 +23,8 @@ from skynet.models.gateway import Gateway
 from skynet.models.ledger import Ledger
 from skynet.runs import schema
 from skynet.runs.codec import decode
-from skynet.runs.evaluation_outcome import Item, JobResult, MetricOutcome, item_of, ledger_lines
+from skynet.runs.evaluation_outcome import Item, JobResult, MetricOutcome, item_of
+from skynet.runs.ledger_lines import ledger_lines
 from skynet.runs.session import open_store
 from skynet.runs.store import RunRow, Store
 from skynet.runs.stored import StoredRun

@@ -20,13 +20,13 @@ def import_path(command: list[str]) -> list[str]:
 def test_the_hosts_working_folder_comes_last(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", "/library"])
-    assert import_path(interpreter("/project")) == ["/library", str(tmp_path)]
+    assert import_path(interpreter(Path("/project"))) == ["/library", str(tmp_path)]
 
 
 def test_the_users_folder_is_left_out_under_any_of_its_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", str(tmp_path), f"{tmp_path}/.", "/library"])
-    assert import_path(interpreter(str(tmp_path))) == ["/library"]
+    assert import_path(interpreter(tmp_path)) == ["/library"]
 
 
 def test_the_environment_is_allow_listed() -> None:
