@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skynet.metric.reward import reward as reward
     from skynet.metric.verdict import verdict as verdict
     from skynet.runs.api import optimize as optimize
+    from skynet.runs.evaluation_api import evaluate as evaluate
     from skynet.scorers.composing import compose as compose
     from skynet.typed.adapting import adapt as adapt
 
@@ -26,6 +27,7 @@ _HOMES = {
     "adapt": "skynet.typed.adapting",
     "check": "skynet.evaluation.api",
     "compose": "skynet.scorers.composing",
+    "evaluate": "skynet.runs.evaluation_api",
     "llm": "skynet.metric.helpers",
     "observation": "skynet.metric.helpers",
     "optimize": "skynet.runs.api",
@@ -41,6 +43,7 @@ __all__ = [
     "adapt",
     "check",
     "compose",
+    "evaluate",
     "llm",
     "observation",
     "optimize",

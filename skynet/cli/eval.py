@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,31 +34,27 @@ def run_eval_command(
     resume: Path | None,
 ) -> int:
     """Run the job of the project; return 0, or 1 where a metric scored no row or is under `fail_under`."""
-    from skynet.runs.evaluation_files import free_folder, read_baseline, write_files
-    from skynet.runs.evaluation_job import JobOptions, run_evaluation
+    from skynet.runs.evaluation_api import job_folder, job_options
+    from skynet.runs.evaluation_files import PAGE, write_files
+    from skynet.runs.evaluation_job import run_evaluation
     from skynet.spec import load_spec
     from skynet.spec.jobs import NOT_NEEDED
 
     spec = load_spec(directory, tables, NOT_NEEDED)
-    before = {} if baseline is None else read_baseline(baseline)
-    known = before if spec.eval is None else {name: part for name, part in before.items() if name in spec.eval.metrics}
-    if before and not known:
-        raise SkynetError(f"{baseline} is of the metrics {', '.join(before)}; the job has none of them")
     least = dict(parse_least(text) for text in fail_under)
-    if resume is not None and output_dir is not None:
-        raise SkynetError("--resume names the folder already; leave --output-dir out")
-    folder = resume or output_dir or free_folder(spec.root)
-    options = JobOptions(limit, concurrency, known, least, print_progress, folder, resume is not None)
+    folder, again = job_folder(spec, output_dir, resume), resume is not None
+    options = job_options(
+        spec, folder, limit=limit, concurrency=concurrency, baseline=baseline, least=least, resume=again
+    )
     try:
-        result = run_evaluation(spec, options)
+        result = write_files(run_evaluation(spec, replace(options, on_row=print_progress)), folder)
     except KeyboardInterrupt:
         print(f"\nInterrupted; go on with `skynet eval {directory} --resume {folder}`.", file=sys.stderr)
         return INTERRUPTED
-    page = write_files(result, folder)
     if as_json:
-        print_json({**result.summary(), "folder": str(page.parent)})
+        print_json(result.to_json())
     else:
-        _print(result, page)
+        _print(result, folder / PAGE)
     return 0 if result.ok else FAILED
 
 

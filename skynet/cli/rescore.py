@@ -27,15 +27,16 @@ def run_rescore_command(
     as_json: bool,
 ) -> int:
     """Score a run's stored outputs again; return 1 where a version got no score at all."""
-    from skynet.runs.evaluation_files import free_folder, write_files
+    from skynet.runs.evaluation_files import PAGE, free_folder, write_files
     from skynet.runs.rescore import rescore_run
 
     found = rescore_run(directory, run, metric, versions=versions, splits=splits, on_row=print_progress)
-    page = write_files(found.job, output_dir or free_folder(directory))
+    folder = output_dir or free_folder(directory)
+    write_files(found.job, folder)
     if as_json:
-        print_json({**found.job.summary(), "stored": found.stored, "folder": str(page.parent)})
+        print_json({**found.job.summary(), "stored": found.stored, "folder": str(folder)})
     else:
-        _print(found, page)
+        _print(found, folder / PAGE)
     return 0 if found.job.ok else FAILED
 
 

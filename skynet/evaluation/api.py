@@ -62,10 +62,12 @@ def joined_spec(
     spec: Spec | Mapping[str, Any] | None,
     given: Mapping[str, Any],
     more: Mapping[str, Any] | None = None,
+    unneeded: Sequence[str] = (),
 ) -> Spec:
     """Return the spec, or the one in the folder, with the given metric and target and `more` tables put in.
 
-    `given` maps metric.path, target.path and data.path to what Python gave for them, or to None.
+    `given` maps metric.path, target.path and data.path to what Python gave for them, or to None;
+    `unneeded` are keys that the spec may do without.
     """
     tables = dict(more or {})
     if (metric := given["metric.path"]) is not None:
@@ -73,6 +75,7 @@ def joined_spec(
     if (target := given["target.path"]) is not None:
         tables["target"] = {"kind": "python", "path": _path_of(target)}
     code = [key for key, value in given.items() if callable(value) or (key == "data.path" and value is not None)]
+    code += unneeded
     if spec is None:
         return load_spec(folder, tables, code)
     if not isinstance(spec, Spec):

@@ -15,11 +15,12 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from skynet.evaluation.child_metric import load_file
 from skynet.evaluation.child_score import as_function
 from skynet.metric.context import Call, Observation, enter, leave
 from skynet.metric.contract import BadReturn, Unmeasured, validate
 from skynet.metric.function import definition, function_globals
-from skynet.metric.load import LoadedMetric, load_function, load_metric
+from skynet.metric.load import LoadedMetric, load_function
 from skynet.metric.module import run_file
 from skynet.metric.problem import LoadProblem
 from skynet.metric.show import show
@@ -39,7 +40,7 @@ def metric(config: Config) -> Loaded:
     path = config.get("path", "")
     function = None if path else _unpickled(config)
     try:
-        loaded = load_metric(path, as_function) if path else load_function(function, as_function)
+        loaded = load_file(Path(path)) if path else load_function(function, as_function)
     except LoadProblem as problem:
         raise refused(problem, path or definition(function)[0]) from None
     limit = config["feedback_limit"]
@@ -51,7 +52,7 @@ def metric(config: Config) -> Loaded:
         "warnings": list(loaded.warnings), "calls_llm": loaded.calls_llm, "reward_spec": loaded.reward_spec,
         "file": loaded.file, "line": loaded.line,
     }  # fmt: skip
-    return Loaded(handler, folder, (path,) if path else loaded.files, info)
+    return Loaded(handler, folder, loaded.files, info)
 
 
 def refused(problem: LoadProblem, file: str | None) -> Refused:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from skynet.runs.report.eval_page import render_eval_page
 from skynet.runs.report.write import replace_file, strict_json
 
 ENDING = "_eval_output.json"
+PAGE = "report.html"
 
 
 def free_folder(root: Path) -> Path:
@@ -25,16 +27,15 @@ def free_folder(root: Path) -> Path:
     return next(evals / name for name in names if not (evals / name).exists())
 
 
-def write_files(result: JobResult, folder: Path) -> Path:
-    """Write the job's files into `folder`; return the path of the page. Raises OSError when the disk refuses."""
+def write_files(result: JobResult, folder: Path) -> JobResult:
+    """Write the job's files into `folder`; return the result with it. Raises OSError when the disk refuses."""
     folder.mkdir(parents=True, exist_ok=True)
     for one in result.metrics:
         _write_json(folder / f"{one.name}{ENDING}", one.output_file())
     _write_json(folder / "summary.json", result.summary())
-    page = folder / "report.html"
-    replace_file(page, render_eval_page(result))
+    replace_file(folder / PAGE, render_eval_page(result))
     (folder / LOG_NAME).unlink(missing_ok=True)  # the files now say everything
-    return page
+    return replace(result, folder=folder)
 
 
 def read_baseline(path: Path) -> dict[str, dict[str, float | None]]:

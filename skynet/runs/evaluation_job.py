@@ -10,16 +10,18 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from skynet.artifact import Artifact
 from skynet.errors import SkynetError, nearest
 from skynet.evaluation.case_run import CaseRunner, ticket_for
-from skynet.evaluation.project import Project
+from skynet.evaluation.project import Functions, Project
 from skynet.evaluation.record import Record
 from skynet.evaluation.scoring import as_record
 from skynet.evaluation.stages import told
 from skynet.models.gateway import Gateway
 from skynet.models.ledger import Ledger
+from skynet.runs.evaluation_corpus import corpus_of
 from skynet.runs.evaluation_log import JobLog, job_mark
 from skynet.runs.evaluation_metrics import JobMetric, open_metrics
 from skynet.runs.evaluation_outcome import Item, JobResult, MetricOutcome, item_of
@@ -39,7 +41,8 @@ Scores = Mapping[str, float | None]  # of an earlier job, by row
 class JobOptions:
     """What is asked of one job beside its spec. `baseline` and `least` are keyed by metric.
 
-    With `folder` finished rows are logged there as they end; `resume` takes over those that a cut job logged.
+    `functions` stand in for the files of metric and target. With `folder` finished rows are logged there as they end;
+    `resume` takes over those that a cut job logged.
     """
 
     limit: int | None = None
@@ -49,6 +52,7 @@ class JobOptions:
     on_row: OnRow = lambda done, rows: None
     folder: Path | None = None
     resume: bool = False
+    functions: Functions = Functions()
 
 
 def run_evaluation(spec: Spec, options: JobOptions) -> JobResult:
@@ -64,8 +68,8 @@ def run_evaluation(spec: Spec, options: JobOptions) -> JobResult:
     workers = min(options.concurrency or spec.evaluation.concurrency, len(cases))
     gateway = Gateway(spec.models, spec.root, ledger=ledger, environ=os.environ)
     with ExitStack() as stack:
-        project = stack.enter_context(Project(spec, models=gateway, workers=workers))
-        metrics = open_metrics(spec, job.metrics, gateway, workers)
+        project = stack.enter_context(Project(spec, functions=options.functions, models=gateway, workers=workers))
+        metrics = open_metrics(project, job.metrics, gateway, workers)
         for one in metrics:
             stack.callback(one.metric.close)
         work = _Work(project, job, metrics)
@@ -77,7 +81,7 @@ def run_evaluation(spec: Spec, options: JobOptions) -> JobResult:
         name=spec.name,
         outputs="stored" if job.output is not None else "prompt" if job.prompt is not None else "target",
         rows=len(cases),
-        metrics=tuple(_outcome(one, items, options) for one in metrics),
+        metrics=tuple(_outcome(one, job.metrics[one.name].options, cases, items, options) for one in metrics),
         started_at=started,
         seconds=time.monotonic() - clock,
         ledger=ledger_lines(ledger.entries()),
@@ -182,11 +186,23 @@ class _Work:
         return as_record(one.metric.score(row.case, row.output, ticket, None), "", row.case.id, 0, row.output)
 
 
-def _outcome(one: JobMetric, items: Mapping[str, Mapping[str, Item]], options: JobOptions) -> MetricOutcome:
+def _outcome(
+    one: JobMetric,
+    settings: Mapping[str, Any],
+    cases: Sequence[JobCase],
+    items: Mapping[str, Mapping[str, Item]],
+    options: JobOptions,
+) -> MetricOutcome:
     own = items[one.name]
     before = options.baseline.get(one.name)
     comparison = None if before is None else compare(before, {name: item.score for name, item in own.items()})
-    return MetricOutcome(one.name, one.type, tuple(own.values()), comparison, options.least.get(one.name))
+    measured = [
+        (row.case, own[row.case.id].output)
+        for row in cases
+        if row.case.id in own and own[row.case.id].score is not None
+    ]
+    corpus = corpus_of(one.type, settings, measured)
+    return MetricOutcome(one.name, one.type, tuple(own.values()), comparison, options.least.get(one.name), corpus)
 
 
 def _left_out(rows: JobRows, cases: Sequence[JobCase]) -> Iterator[str]:

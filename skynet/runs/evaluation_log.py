@@ -17,6 +17,7 @@ from skynet.runs.evaluation_metrics import metric_source
 from skynet.runs.evaluation_rows import JobCase
 from skynet.runs.fingerprint import DISTRIBUTION, code_fingerprint, model_mark, target_fingerprint
 from skynet.spec import EvalSpec
+from skynet.spec.jobs import METRIC
 
 LOG_NAME = "unfinished.jsonl"
 _AGAIN = ("metric", "provider")  # failures that a second try may mend
@@ -24,14 +25,14 @@ _AGAIN = ("metric", "provider")  # failures that a second try may mend
 
 def job_mark(project: Project, job: EvalSpec) -> str:
     """Return the hash of everything that a row's results depend on beside the row."""
-    spec = project.spec
-    sources = {name: metric_source(spec, name, settings) for name, settings in job.metrics.items()}
+    sources = {name: metric_source(project, name, settings) for name, settings in job.metrics.items()}
+    code = [name for name, one in sources.items() if isinstance(one, Path) or job.metrics[name].type == METRIC]
     runs_target = job.output is None and job.prompt is None
     return content_hash(
         [
             version(DISTRIBUTION),
             job.model_dump(mode="json", exclude={"rows", "split"}),
-            {name: code_fingerprint(source) for name, source in sources.items() if isinstance(source, Path)},
+            {name: code_fingerprint(sources[name]) for name in code},
             [target_fingerprint(project), project.start.id] if runs_target and project.start else None,
             {role: model_mark(project, role) for role in ("task", "metric")},
             project.seed,

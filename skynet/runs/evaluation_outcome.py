@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from skynet.evaluation.record import Record
@@ -43,13 +44,17 @@ def item_of(record: Record) -> Item:
 
 @dataclass(frozen=True, slots=True)
 class MetricOutcome:
-    """Everything under one metric, in the rows' order. `least` is what `--fail-under` asks of the average."""
+    """Everything under one metric, in the rows' order. `least` is what `--fail-under` asks of the average.
+
+    `corpus` is None where the metric's type has no score of all rows together.
+    """
 
     name: str
     type: str
     items: tuple[Item, ...]
     comparison: Comparison | None = None
     least: float | None = None
+    corpus: Corpus | None = None
 
     @property
     def average_score(self) -> float | None:
@@ -91,6 +96,7 @@ class MetricOutcome:
             "coverage": {**coverage.to_json(), "share": share},
             "failures": {kind: failures.count(kind) for kind in ("target", "metric", "provider")},
             "scores": self.named_scores(),
+            "corpus": None if self.corpus is None else self.corpus.to_json(),
             "comparison": None if self.comparison is None else self.comparison.to_json(),
             "fail_under": self.least,
             "passed": self.passed,
@@ -99,7 +105,7 @@ class MetricOutcome:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """A whole job."""
+    """A whole job. `folder` is that of its files, None where none were written."""
 
     name: str
     outputs: str
@@ -109,6 +115,7 @@ class JobResult:
     seconds: float
     ledger: Sequence[Mapping[str, Any]]
     warnings: tuple[str, ...]
+    folder: Path | None = None
 
     @property
     def ok(self) -> bool:
@@ -136,3 +143,7 @@ class JobResult:
             "cost_usd": self.cost_usd,
             "warnings": list(self.warnings),
         }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that `skynet eval --json` prints."""
+        return {**self.summary(), "folder": None if self.folder is None else str(self.folder)}

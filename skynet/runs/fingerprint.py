@@ -6,12 +6,15 @@ import ast
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
+from os.path import relpath
 from pathlib import Path
 from typing import Any
 
 from skynet.data.case import Case, content_hash
 from skynet.evaluation.project import Project
 from skynet.runs.engines import package_of
+from skynet.scorers.typed_check import referred_files
+from skynet.spec.metric_file import ENDINGS
 
 DISTRIBUTION = "skynet-optimizer"
 
@@ -85,7 +88,7 @@ def code_fingerprint(source: Path | Callable[..., Any], inside: tuple[Any, ...] 
     """
     if isinstance(source, Path):
         files = _with_neighbours(source)
-        return content_hash({file.relative_to(source.parent).as_posix(): file.read_bytes() for file in files})
+        return content_hash({Path(relpath(file, source.parent)).as_posix(): file.read_bytes() for file in files})
     function: Any = inspect.unwrap(source)
     try:
         text = inspect.getsource(function)
@@ -107,17 +110,24 @@ def _closure_mark(value: Any, inside: tuple[Any, ...]) -> str:
 
 
 def _with_neighbours(path: Path) -> list[Path]:
-    """Return the file and every file beside it that it imports, directly or through another."""
+    """Return the file and every file beside it that it imports or names, directly or through another."""
     found = {path: None}
     waiting = [path]
     while waiting:
-        for name in _imports(waiting.pop()):
-            parts = name.split(".")
-            for candidate in (path.parent / f"{parts[0]}.py", *(path.parent / parts[0]).glob("**/*.py")):
-                if candidate.is_file() and candidate not in found:
-                    found[candidate] = None
-                    waiting.append(candidate)
+        current = waiting.pop()
+        named = referred_files(current) if current.suffix in ENDINGS else _imported_files(current, path.parent)
+        for candidate in named:
+            if candidate.is_file() and candidate not in found:
+                found[candidate] = None
+                waiting.append(candidate)
     return sorted(found)
+
+
+def _imported_files(path: Path, folder: Path) -> Iterable[Path]:
+    for name in _imports(path):
+        top = name.partition(".")[0]
+        yield folder / f"{top}.py"
+        yield from (folder / top).glob("**/*.py")
 
 
 def _imports(path: Path) -> Iterable[str]:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from skynet.errors import SkynetError, nearest
 from skynet.spec import rows
@@ -62,11 +62,11 @@ def fault(key: str, value: Any, message: str) -> Fault:
     return Fault(key, "" if secret else shown(value), message)
 
 
-def shape_fault(error: ErrorDetails) -> Fault:
-    """Turn one of pydantic's errors into a fault."""
+def shape_fault(error: ErrorDetails, document: type[Section] = Document) -> Fault:
+    """Turn one of pydantic's errors into a fault; `document` is the whole file that was checked."""
     loc = [part for part in error["loc"] if part != "[key]"]
     key = _dotted(loc)
-    section, field = _locate(loc)
+    section, field = _locate(loc, document)
     if error["type"] == "extra_forbidden":
         return fault(key, error["input"], _unknown_key(str(loc[-1]), section))
     if error["loc"] and error["loc"][-1] == "[key]":
@@ -109,21 +109,26 @@ def _sections(annotation: Any) -> list[type[Section]]:
     return [section for part in get_args(annotation) for section in _sections(part)]
 
 
-def _locate(loc: Sequence[int | str]) -> tuple[type[Section], FieldInfo | None]:
+def _locate(loc: Sequence[int | str], document: type[Section]) -> tuple[type[Section], FieldInfo | None]:
     """Return the innermost section on the way to `loc`, and the last field met."""
-    section: type[Section] = Document
+    section = document
     field: FieldInfo | None = None
+    named = False  # the part is a name of the user's, as in [eval.metrics.NAME]
     for part in loc:
         if isinstance(part, str) and part.startswith("<"):
             section = getattr(rows, part.strip("<>"))
             continue
-        if not isinstance(part, str) or part not in section.model_fields:
+        if named:
+            named = False
+            continue
+        fields = {one.alias or name: one for name, one in section.model_fields.items()}
+        if not isinstance(part, str) or part not in fields:
             break
-        field = section.model_fields[part]
+        field = fields[part]
         inner = _sections(field.annotation)
         if not inner:
             break
-        section = inner[0]
+        section, named = inner[0], get_origin(field.annotation) is dict
     return section, field
 
 

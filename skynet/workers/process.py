@@ -94,6 +94,10 @@ class Process:
             return True  # the supervisor is gone; so must the worker be
         return any(int(pid) != self.pid for pid in told.split())
 
+    def ended_itself(self, seconds: float) -> bool:
+        """Whether the supervisor tells within `seconds` that the worker is gone, without having been told to kill."""
+        return bool(select.select([self.control], [], [], seconds)[0])
+
     def end(self) -> int | None:
         """Kill the whole tree, wait until it is gone, close the streams; return how the worker ended (waitpid's)."""
         with contextlib.suppress(OSError):  # the supervisor is gone: there is nobody to tell

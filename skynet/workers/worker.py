@@ -26,6 +26,7 @@ Around = Callable[[str, CallClock], AbstractContextManager[object]]
 _SLICE_SECONDS = 0.05  # how often a long call is looked at: memory, cancellation, the clock
 _READ = 1 << 16
 _MOST_DRAINS = 64
+_DYING_SECONDS = 0.5
 _TABLE = SharedTable()
 
 
@@ -274,7 +275,11 @@ class WorkerHandle:
         threading.Thread(target=run, args=(serve,), name="skynet-ask", daemon=True).start()
 
     def _ended(self) -> dict[str, Any]:
+        # A worker that closed its descriptors may live on: then the kill is ours, and says nothing of how it ended.
+        itself = self._process.ended_itself(_DYING_SECONDS)
         status = self.end()
+        if not itself:
+            return _lost("died", "the process closed the descriptor that Skynet gave it")
         if status is not None and os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"

@@ -95,7 +95,7 @@ def test_an_earlier_job_is_the_baseline(project: Path, name: str) -> None:
         (["--baseline", "rows.jsonl"], "is not called NAME_eval_output.json"),
         (["--baseline", "empty"], "holds no NAME_eval_output.json"),
         (["--resume", "empty"], "holds no job that was cut"),
-        (["--resume", "empty", "-o", "out"], "leave --output-dir out"),
+        (["--resume", "empty", "-o", "out"], "leave the output folder out"),
         (["-o", "cut"], "holds a job that was cut; go on with --resume cut"),
         (["--baseline", "bad_eval_output.json"], "is no evaluation output"),
     ],

@@ -152,7 +152,7 @@ def test_the_target_of_the_project_is_run_on_the_rows_of_a_split(tmp_path: Path)
     [
         ({"metrics": {"m": {"type": "exact_macth"}}}, "eval.metrics.m: There is no scorer 'exact_macth'"),
         ({"metrics": {"m": {"type": "exact_match", "colum": "label"}}}, "has no option 'colum'"),
-        ({"metrics": {"m": {"type": "metric", "path": "no.py"}}}, "eval.metrics.m.path: there is no file"),
+        ({"metrics": {"m": {"type": "metric", "path": "no.py"}}}, "eval.metrics.m: path: there is no file"),
         ({"metrics": {"m": {"type": "metric", "pth": "no.py"}}}, "takes only path. Did you mean 'path'"),
         ({"metrics": {"m": {"type": "judge"}}}, "a judge needs criteria"),
         ({"metrics": {"m": {"type": "judge", "criterion": "x"}}}, "Did you mean 'criteria'"),

@@ -157,3 +157,17 @@ def test_a_function_that_calls_itself_has_a_fingerprint() -> None:
 
 def test_a_part_that_only_one_side_has_is_named() -> None:
     assert changed_parts({"a": 1, "m": {"x": 1}}, {"b": 1, "m": {"x": 1, "y": 2}}) == ["a", "b", "m.y"]
+
+
+def test_a_metric_yaml_counts_with_the_files_that_it_names(tmp_path: Path) -> None:
+    (tmp_path / "metrics").mkdir()
+    (tmp_path / "metrics" / "mine.yaml").write_text("checks: {own: {type: metric, path: ../mine.py}}")
+    (tmp_path / "mine.py").write_text("import helper\n")
+    (tmp_path / "helper.py").write_text("x = 1\n")
+    path = tmp_path / "metric.yaml"
+    path.write_text("checks: {a: {type: mine}}")
+    seen = {code_fingerprint(path)}
+    for name in ("metric.yaml", "metrics/mine.yaml", "mine.py", "helper.py"):
+        (tmp_path / name).write_text((tmp_path / name).read_text() + "\n# changed")
+        seen.add(code_fingerprint(path))
+    assert len(seen) == 5
