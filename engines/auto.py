@@ -50,9 +50,11 @@ class Auto:
     name: ClassVar[str] = "auto"
     Options: ClassVar[type] = AutoOptions
 
-    def applies(self, task: SearchTask, models: Models) -> str | None:
-        """Return None: which lanes apply is known with the options, and a search without any says why."""
-        return None
+    def applies(self, task: SearchTask, models: Models, options: AutoOptions) -> str | None:
+        """Return why none of the lanes can work on the task, or None."""
+        reasons = [entrant.refusal(task, models) for entrant in _entrants(task, options)]
+        told = [reason for reason in reasons if reason is not None]
+        return f"none of its lanes can: {'; '.join(told)}" if len(told) == len(reasons) else None
 
     def estimate(self, task: SearchTask, budget: int, options: AutoOptions) -> int:
         """Return how many proposals the shares buy, were every lane to use its own up."""

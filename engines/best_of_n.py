@@ -33,7 +33,7 @@ class BestOfN:
     name: ClassVar[str] = "best_of_n"
     Options: ClassVar[type] = BestOfNOptions
 
-    def applies(self, task: SearchTask, models: Models) -> str | None:
+    def applies(self, task: SearchTask, models: Models, options: BestOfNOptions) -> str | None:
         """Return why the engine cannot work on the task, or None."""
         return refusal(task, models, self.name)
 

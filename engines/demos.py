@@ -55,7 +55,7 @@ class Demos:
     name: ClassVar[str] = "demos"
     Options: ClassVar[type] = DemosOptions
 
-    def applies(self, task: SearchTask, models: Models) -> str | None:
+    def applies(self, task: SearchTask, models: Models, options: DemosOptions) -> str | None:
         """Return why the engine cannot work on the task, or None."""
         if task.target != "chat" or task.kind != "text":
             return f"demos writes turns of a chat; the target is {task.target} and the artifact's kind {task.kind}"

@@ -27,7 +27,7 @@ class Dspy:
     name: ClassVar[str] = "dspy"
     Options: ClassVar[type] = DspyOptions
 
-    def applies(self, task: SearchTask, models: Models) -> str | None:
+    def applies(self, task: SearchTask, models: Models, options: DspyOptions) -> str | None:
         """Return why the engine cannot work on the task, or None."""
         if task.kind != "dspy":
             return f"dspy's optimizers work on DSPy programs, and the artifact's kind is {task.kind}"

@@ -63,7 +63,7 @@ class Entrant:
         """Return why the engine cannot work on the task, or None."""
         if self.reflects and not models.has("reflection"):
             return f"{self.title} needs a model that proposes; name one under [models] as reflection"
-        return self.engine.applies(self.view(task), models)
+        return self.engine.applies(self.view(task), models, self.options)
 
     def buys(self, task: SearchTask, budget: int) -> int:
         """Return about how many proposals so many metric calls buy."""

@@ -43,7 +43,7 @@ class Gepa:
     name: ClassVar[str] = "gepa"
     Options: ClassVar[type] = GepaOptions
 
-    def applies(self, task: SearchTask, models: Models) -> str | None:
+    def applies(self, task: SearchTask, models: Models, options: GepaOptions) -> str | None:
         """Return why the engine cannot work on the task, or None."""
         return refusal(task, models, self.name)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skynet import scorers as scorers
+    from skynet.errors import SkynetError as SkynetError
     from skynet.evaluation.api import check as check
     from skynet.metric.context import ModelError as ModelError
     from skynet.metric.helpers import llm as llm
@@ -36,10 +37,12 @@ _HOMES = {
     "reward": "skynet.metric.reward",
     "verdict": "skynet.metric.verdict",
     "ModelError": "skynet.metric.context",
+    "SkynetError": "skynet.errors",
 }
 _ROOMS = ("scorers",)
 __all__ = [
     "ModelError",
+    "SkynetError",
     "adapt",
     "check",
     "compose",

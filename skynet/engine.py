@@ -246,7 +246,7 @@ class Engine(Protocol):
     name: ClassVar[str]
     Options: ClassVar[type]
 
-    def applies(self, task: SearchTask, models: Models) -> str | None:
+    def applies(self, task: SearchTask, models: Models, options: Any) -> str | None:
         """Return why this engine cannot work on the task, or None when it can."""
         ...
 

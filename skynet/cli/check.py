@@ -35,18 +35,36 @@ def run_check_command(
     Raises SkynetError on wrong usage.
     """
     on_stage = _silent if as_json else _print_stage
-    if metric is not None:
-        result = _check_metric(directory, metric, output, output_json, input_json, expected, on_stage)
-    elif any(option is not None for option in (output, output_json, input_json, expected)):
-        raise SkynetError("--output, --output-json, --input and --expected go with --metric FILE")
-    else:
-        result = _check_project(directory, tables, on_stage)
+    try:
+        result = _checked(directory, metric, output, output_json, input_json, expected, tables, on_stage)
+    except SkynetError as error:
+        if as_json:  # whoever reads stdout reads an object, whatever happened
+            refused = {"ok": False, "stages": [], "samples": [], "error": str(error)}
+            sys.stdout.write(json.dumps(refused, indent=2) + "\n")
+        raise
     if as_json:
         sys.stdout.write(json.dumps(result.to_json(), indent=2) + "\n")
     else:
         _print_samples(result)
         _print_end(result)
     return 0 if result.ok else FAILED
+
+
+def _checked(
+    directory: Path,
+    metric: Path | None,
+    output: str | None,
+    output_json: str | None,
+    input_json: str | None,
+    expected: str | None,
+    tables: Mapping[str, Any] | None,
+    on_stage: OnStage,
+) -> CheckResult:
+    if metric is not None:
+        return _check_metric(directory, metric, output, output_json, input_json, expected, on_stage)
+    if any(option is not None for option in (output, output_json, input_json, expected)):
+        raise SkynetError("--output, --output-json, --input and --expected go with --metric FILE")
+    return _check_project(directory, tables, on_stage)
 
 
 def _check_project(directory: Path, tables: Mapping[str, Any] | None, on_stage: OnStage) -> CheckResult:

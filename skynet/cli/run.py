@@ -80,7 +80,7 @@ def drive(name: str, as_json: bool, go: Callable[[Hooks], RunResult]) -> int:
         print(f"Error: {error}", file=sys.stderr)
         return USAGE if view.run is None else FAILED
     if as_json:
-        print_json(result.to_json())
+        print_json(result.to_json() | {"error": result.message or None})
     else:
         print_result(result)
     return EXIT[result.status]

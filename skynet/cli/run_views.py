@@ -51,6 +51,8 @@ def run_list_command(directory: Path, as_json: bool) -> int:
     from skynet.runs.session import STORE_FILE, STORE_FOLDER, open_store
     from skynet.runs.stored import StoredRun
 
+    if not directory.is_dir():
+        raise SkynetError(f"there is no folder {directory}; name the project's folder")
     rows: list[dict[str, Any]] = []
     if (directory / STORE_FOLDER / STORE_FILE).exists():
         with open_store(directory, create=False) as store:

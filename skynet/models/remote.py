@@ -59,9 +59,17 @@ class RemoteBackend:
         """Do nothing: LiteLLM keeps its own clients."""
 
     def _well_known_key(self, litellm: Any) -> str | None:
-        """Return the key from `.env` under the name that LiteLLM misses; it reads the environment by itself."""
+        """Return the key from `.env` under the name that LiteLLM misses; it reads the environment by itself.
+
+        Raises ProviderFault when the provider takes one key and it is nowhere: its own client would call that a fault
+        of the server, which is tried again and again.
+        """
         missing = litellm.validate_environment(model=self._model)["missing_keys"]
-        return self._keys.first(name for name in missing if name.endswith("_API_KEY"))
+        key = self._keys.first(name for name in missing if name.endswith("_API_KEY"))
+        if key is None and len(missing) == 1 and missing[0].endswith("_API_KEY"):
+            words = f"no key is set: put {missing[0]} into the environment, or into .env beside skynet.toml"
+            raise ProviderFault(words, transient=False, status=None)
+        return key
 
 
 def _fault(error: Exception) -> ProviderFault:

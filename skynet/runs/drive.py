@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -69,7 +70,11 @@ class Drive:
         # The end is stored before the report is made: nothing that a report runs into may lose it.
         self._store_end(outcome.status, outcome.finish_reason, {})
         data = report_of(ReportSource(self.row, self.store, self.options, self.ledger), runner, books)
-        path = write_report(data, self.store.folder / "runs" / self.row.id)
+        folder = self.store.folder / "runs" / self.row.id
+        kept = keep_verdict(folder, data)
+        if kept is not None:
+            data["notes"].append(f"The verdict that stood before more budget was added is in {kept.name}.")
+        path = write_report(data, folder)
         result = result_of(data, path)
         self.store.update_run(self.row.id, result=result.to_json())
         return result
@@ -82,6 +87,18 @@ class Drive:
     def state(self) -> dict[str, Any]:
         """Return the row's state with the active time by now."""
         return {**self.row.state, "active_seconds": self.budget.active_seconds}
+
+
+def keep_verdict(folder: Path, data: Mapping[str, Any]) -> Path | None:
+    """Move an earlier attempt's report aside when it has a verdict and the new one, cut short, has none; return it."""
+    earlier = folder / "report.json"
+    if data["difference"] is not None or not earlier.is_file():
+        return None
+    if json.loads(earlier.read_text(encoding="utf-8"))["difference"] is None:
+        return None
+    for ending in ("json", "md", "html"):
+        (folder / f"report.{ending}").replace(folder / f"before.{ending}")
+    return folder / "before.html"
 
 
 def cancel_path(folder: Path, run: str) -> Path:

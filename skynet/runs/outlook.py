@@ -57,7 +57,7 @@ def look_ahead(project: Project, engine: Engine, options: Any) -> Outlook:
     refusals = _unpriced(project)
     task = None if project.start is None else search_task(project, Version(project.start), options)
     if task is not None:
-        _refuse_engine(engine, task, project)
+        _refuse_engine(engine, task, project, options)
     if limit is not None and task is not None and limit >= passes:
         proposals = engine.estimate(task, limit - passes, options)
         if proposals < 1:
@@ -68,9 +68,9 @@ def look_ahead(project: Project, engine: Engine, options: Any) -> Outlook:
     return Outlook(limit, proposals, passes, refusals, _UNTRUSTED if project.spec.artifact.kind == "code" else "")
 
 
-def _refuse_engine(engine: Engine, task: SearchTask, project: Project) -> None:
+def _refuse_engine(engine: Engine, task: SearchTask, project: Project, options: Any) -> None:
     models = EngineModels(project.gateway, engine.name, threading.Event())
-    refusal = engine.applies(task, models)
+    refusal = engine.applies(task, models, options)
     if refusal is not None:
         raise EngineError(f"the engine {engine.name!r} cannot work on this project: {refusal}")
 

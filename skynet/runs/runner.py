@@ -276,7 +276,7 @@ class Runner:
             self.project, start, self.options, maximum=self.maximum, check=self._content_check,
             program=self.project.programs, concurrency=self._concurrency(),
         )  # fmt: skip
-        refusal = self.engine.applies(task, models)
+        refusal = self.engine.applies(task, models, self.options)
         if refusal is not None:
             raise Stop("error", f"the engine {self.engine.name!r} cannot work on this project: {refusal}")
         evaluator = Evaluator(

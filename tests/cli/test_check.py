@@ -196,8 +196,10 @@ def test_what_the_check_may_cost_is_said_on_stderr(tmp_path: Path, capsys: pytes
 def test_a_project_that_cannot_be_read_is_refused_with_2(tmp_path: Path, as_json: bool) -> None:
     folder = write_project(tmp_path, more="[metrics]\n")
     done = skynet(str(folder), *(["--json"] if as_json else []))
-    assert (done.returncode, done.stdout) == (2, "")
+    assert done.returncode == 2
     assert "metrics" in done.stderr
+    told = json.loads(done.stdout) if as_json else done.stdout
+    assert told == ({"ok": False, "stages": [], "samples": [], "error": told["error"]} if as_json else "")
     assert "Traceback" not in done.stderr
 
 

@@ -42,7 +42,7 @@ class Scripted:
         self.tasks: list[SearchTask] = []
         self.remaining: list[int] = []
 
-    def applies(self, task: SearchTask, models: Any) -> str | None:
+    def applies(self, task: SearchTask, models: Any, options: Any) -> str | None:
         return None
 
     def estimate(self, task: SearchTask, budget: int, options: Any) -> int:

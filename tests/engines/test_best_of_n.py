@@ -89,4 +89,4 @@ def test_two_runs_from_one_task_are_the_same() -> None:
 
 def test_it_says_that_it_needs_a_reflection_model() -> None:
     models = ScriptedModels(add_rule, roles=frozenset({"task"}))
-    assert "best_of_n needs a reflection model" in str(BestOfN().applies(rules_task(), models))
+    assert "best_of_n needs a reflection model" in str(BestOfN().applies(rules_task(), models, BestOfNOptions()))

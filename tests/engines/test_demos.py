@@ -240,11 +240,11 @@ def test_the_choices_follow_from_the_seed() -> None:
     ],
 )
 def test_demos_says_why_it_cannot_work(task: SearchTask, reason: str) -> None:
-    assert reason in str(Demos().applies(task, MODELS))
+    assert reason in str(Demos().applies(task, MODELS, DemosOptions()))
 
 
 def test_demos_applies_to_a_chat_text_without_a_reflection_model() -> None:
-    assert Demos().applies(labelled_task(), MODELS) is None
+    assert Demos().applies(labelled_task(), MODELS, DemosOptions()) is None
 
 
 @pytest.mark.parametrize(("budget", "sets"), [(0, 0), (19, 0), (20, 1)])

@@ -220,12 +220,12 @@ def test_programs_with_model_written_source_are_refused(tmp_path: Path) -> None:
 
 
 def test_another_artifact_is_refused_with_its_kind() -> None:
-    assert "the artifact's kind is text" in str(Dspy().applies(rules_task(), ProgramModels()))
+    assert "the artifact's kind is text" in str(Dspy().applies(rules_task(), ProgramModels(), DspyOptions()))
 
 
 def test_a_missing_task_model_is_named(tmp_path: Path) -> None:
     models = ProgramModels(roles=frozenset({"reflection"}))
-    assert "as task" in str(Dspy().applies(programs_task(tmp_path), models))
+    assert "as task" in str(Dspy().applies(programs_task(tmp_path), models, DspyOptions()))
 
 
 @pytest.mark.parametrize("optimizer", ["GEPA", "MIPROv2", "SIMBA", "COPRO", "InferRules"])

@@ -279,11 +279,11 @@ def test_records_show_everything_but_what_is_expected() -> None:
     ],
 )
 def test_gepa_says_why_it_cannot_work(task: SearchTask, roles: set[str], reason: str) -> None:
-    assert reason in str(Gepa().applies(task, ScriptedModels(add_rule, roles=frozenset(roles))))
+    assert reason in str(Gepa().applies(task, ScriptedModels(add_rule, roles=frozenset(roles)), GepaOptions()))
 
 
 def test_gepa_applies_to_the_rules_task() -> None:
-    assert Gepa().applies(rules_task(), ScriptedModels(add_rule)) is None
+    assert Gepa().applies(rules_task(), ScriptedModels(add_rule), GepaOptions()) is None
 
 
 @pytest.mark.parametrize(

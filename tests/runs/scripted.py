@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import BaseModel, ConfigDict
@@ -39,7 +39,7 @@ class Scripted:
     script: ClassVar[Script | None] = None
     refusal: ClassVar[str | None] = None
 
-    def applies(self, task: SearchTask, models: Models) -> str | None:
+    def applies(self, task: SearchTask, models: Models, options: Any) -> str | None:
         return self.refusal
 
     def estimate(self, task: SearchTask, budget: int, options: ScriptedOptions) -> int:

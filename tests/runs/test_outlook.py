@@ -64,7 +64,7 @@ def test_the_engine_is_asked_about_the_task_that_it_would_get(tmp_path: Path) ->
     seen = []
 
     class Curious(Scripted):
-        def applies(self, task: Any, models: Any) -> str | None:
+        def applies(self, task: Any, models: Any, options: Any) -> str | None:
             seen.append((task, models.has("task"), models.has("reflection")))
             return None
 

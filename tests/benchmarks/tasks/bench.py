@@ -68,7 +68,7 @@ def measure(bench: Bench) -> list[Row]:
 def _row(bench: Bench, name: str, engine: Engine) -> Row:
     drawn = [bench.make(FIRST_SEED + number) for number in range(bench.seeds)]
     models = ScriptedModels(drawn[0].reply)
-    if (reason := engine.applies(drawn[0].task, models)) is not None:
+    if (reason := engine.applies(drawn[0].task, models, engine.Options())) is not None:
         return Row(bench.name, bench.budget, name, reason=reason)
     found = [_reached(instance, engine, bench.budget) for instance in drawn]
     score, calls, requests = (math.fsum(column) / len(found) for column in zip(*found, strict=True))

@@ -23,7 +23,7 @@ def measure_reviews(folder: Path) -> list[Row]:
     task_model_only = ScriptedModels(failing("no model is needed"), roles=frozenset({"task"}))
     rows: list[Row] = []
     for name, engine in engines().items():
-        reason = engine.applies(labelled_task(), task_model_only)
+        reason = engine.applies(labelled_task(), task_model_only, engine.Options())
         rows.append(Row(NAME, BUDGET, name, reason=reason) if reason else _row(folder / name, name))
     return rows
 
