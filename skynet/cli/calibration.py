@@ -37,7 +37,8 @@ def run_calibrate_command(
     from skynet.models.ledger import Ledger, Totals
     from skynet.spec import load_spec
 
-    spec = load_spec(directory, {} if metric is None else {"metric": {"path": str(metric.absolute())}})
+    given = {} if metric is None else {"metric": {"path": str(metric.absolute())}}
+    spec = load_spec(directory, given, code=("artifact.path",))  # no target is run, so that none need be named
     rows = read_labelled(file, columns, spec.data, threshold)[:limit]
     ledger = Ledger()
     print(f"{len(rows)} rows, each judged {ASKINGS} times.", file=sys.stderr)

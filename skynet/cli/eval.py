@@ -84,6 +84,8 @@ def _print(result: JobResult, page: Path) -> None:
     head = ("metric", "average", "scored", "unmeasured", "failed", "of", "difference to the baseline")
     print_table(head, map(_line, result.metrics))
     for one in result.metrics:
+        if one.corpus is not None:
+            print(f"{one.name}: {one.corpus.told}.")
         if one.average_score is None:
             print(f"{one.name}: no row was scored. {_first_error(one)}".rstrip())
         elif one.passed is False and one.least is not None:

@@ -22,6 +22,7 @@ from skynet.evaluation.worker_setup import metric_pool
 from skynet.models.gateway import Gateway
 from skynet.models.ledger import Ledger
 from skynet.spec import SPEC_NAME, LimitsSpec, MetricSpec, ModelsSpec, load_spec
+from skynet.spec.jobs import NOT_NEEDED
 from skynet.target.base import TargetResult
 from skynet.workers.fault import Fault
 from skynet.workers.worker import Outcome
@@ -100,7 +101,8 @@ def check_metric(
 ) -> CheckResult:
     """Check a metric alone on one output. The models, the limits and the metric's timeout and env are those of the
     `skynet.toml` in `folder`, if there is one."""
-    spec = load_spec(folder) if folder.is_file() or (folder / SPEC_NAME).is_file() else None
+    there = folder.is_file() or (folder / SPEC_NAME).is_file()
+    spec = load_spec(folder, code=NOT_NEEDED) if there else None
     models, root = (spec.models, spec.root) if spec else (ModelsSpec(), folder.absolute())
     limits, settings = (spec.limits, spec.metric) if spec else (LimitsSpec(), MetricSpec())
     path = path.absolute()

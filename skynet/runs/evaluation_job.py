@@ -52,7 +52,7 @@ class JobOptions:
     on_row: OnRow = lambda done, rows: None
     folder: Path | None = None
     resume: bool = False
-    functions: Functions = Functions()
+    functions: Functions = field(default_factory=Functions)
 
 
 def run_evaluation(spec: Spec, options: JobOptions) -> JobResult:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from skynet.evaluation.record import Record
+from skynet.runs.evaluation_corpus import Corpus
 from skynet.summary.aggregate import mean_of
 from skynet.summary.comparison import Comparison
 from skynet.summary.coverage import OutputCoverage, State, count_states

@@ -86,7 +86,11 @@ def as_metric(
     return score
 
 
-def _check(shape: Shape, column: str | None, output: str | None, reference: object, options: Mapping[str, Any]) -> None:
+def _check(shape: Shape, column: object, output: object, reference: object, options: Mapping[str, Any]) -> None:
+    several = list(reference) if isinstance(reference, list | tuple) else [reference]
+    for name, value in (("column", column), ("output", output), *(("reference", one) for one in several)):
+        if value is not None and not isinstance(value, str):
+            raise ScorerError(f"{shape.name}: {name} is {show(value)}; it must be text (put it in quotes).")
     for name in options:
         if name not in shape.options:
             known = f"Its options: {', '.join(shape.options) or 'none'}.{nearest(name, shape.options)}"

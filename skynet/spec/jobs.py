@@ -19,7 +19,7 @@ class EvalMetricSpec(Section):
     `only` names the rows that it is for: those whose columns hold these values.
     """
 
-    type: str = Field(min_length=1, description="metric (a file of yours), judge, or a scorer; see `skynet scorers`")
+    type: str = Field(min_length=1, description="metric (a file of yours), a name in metrics, judge, or a scorer")
     only: dict[str, Any] = Field(default_factory=dict, description='a table of column and value: { task = "sum" }')
     options: dict[str, Any] = Field(default_factory=dict, description="a table of the metric's options")
 

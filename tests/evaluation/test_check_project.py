@@ -85,3 +85,9 @@ def test_what_the_target_calls_may_cost_is_said(tmp_path: Path, target: str, pri
 def test_without_a_task_model_nothing_is_said(tmp_path: Path) -> None:
     with Project(load_spec(write_project(tmp_path))) as project:
         assert cost_notice(project, project.dataset.train) == ""
+
+
+def test_a_metric_alone_needs_no_target_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "skynet.toml").write_text("[eval.metrics.mine]\ntype = 'metric'\npath = 'm.py'\n")
+    (tmp_path / "m.py").write_text("def score(input, output):\n    return 1.0, {'feedback': 'Fine.'}\n")
+    assert check_metric(tmp_path / "m.py", "x", folder=tmp_path).ok

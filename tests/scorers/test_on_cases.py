@@ -86,3 +86,17 @@ def test_a_function_of_one_s_own_is_a_scorer_by_its_first_parameter() -> None:
 def test_arguments_that_do_not_fit_are_refused(scorer: Any, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(scorers.ScorerError, match=message):
         as_metric(scorer, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"reference": 5}, r"exact_match: reference is .*5.*must be text"),
+        ({"reference": ["a", 5]}, "reference is"),
+        ({"column": 5}, "column is"),
+        ({"output": True}, "output is"),
+    ],
+)
+def test_templates_and_columns_must_be_text(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(scorers.ScorerError, match=says):
+        as_metric(scorers.exact_match, **options)

@@ -39,7 +39,8 @@ def render_eval_page(result: JobResult) -> str:
 
 
 def _sections(result: JobResult) -> list[Markup]:
-    made = [section("averages", "Averages", _averages(result))]
+    together = [tag("p", f"{one.name}: {one.corpus.told}.") for one in result.metrics if one.corpus is not None]
+    made = [section("averages", "Averages", _averages(result), *together)]
     if any(one.comparison is not None for one in result.metrics):
         made.append(section("comparison", "Against the baseline", _comparisons(result)))
     if result.warnings:
