@@ -56,15 +56,25 @@ def refuse_existing(directory: Path, files: list[Path]) -> None:
         )
 
 
-def next_steps(directory: Path, files: list[Path]) -> str:
+# What a run of a template needs besides the command, where it needs something.
+BEFORE_A_RUN = {
+    "code": ("skynet run --trust-artifacts", "after a [models] reflection is named; the code runs as your user"),
+    "reviews": ("skynet run", "after `skynet models pull`"),
+    "dspy": ("skynet run", "after `skynet models pull`"),
+}
+_NAMED = ("skynet run", "after the models are named under [models] in skynet.toml")
+
+
+def next_steps(directory: Path, files: list[Path], template: str) -> str:
     """Return what the user reads after the project was written."""
+    command, when = BEFORE_A_RUN.get(template, _NAMED)
     names = [f"  {path.relative_to(directory)}" for path in files]
     lines = [f"Wrote {len(files)} files to {directory}:", *names, "", "Next:"]
     if directory.resolve() != Path.cwd():
         lines.append(f"  cd {shlex.quote(str(directory))}")
     lines += [
         "  skynet check        # does the metric work?",
-        "  skynet run          # search for a better version",
+        f"  {command:<19} # search for a better version, {when}",
         "Then put your own data and metric in.",
     ]
     return "\n".join(lines)
@@ -72,5 +82,5 @@ def next_steps(directory: Path, files: list[Path]) -> str:
 
 def run_init_command(directory: Path, template: str) -> int:
     """Write the project, print the next steps, return the exit status."""
-    print(next_steps(directory, write_project(directory, template)))
+    print(next_steps(directory, write_project(directory, template), template))
     return 0

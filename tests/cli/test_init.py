@@ -90,7 +90,7 @@ def test_a_folder_that_cannot_be_made_is_refused_with_its_name(tmp_path: Path) -
 
 def test_the_next_steps_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
     project = tmp_path / "it's mine"
-    steps = next_steps(project, write_project(project, "python"))
+    steps = next_steps(project, write_project(project, "python"), "python")
     cd = next(line for line in steps.splitlines() if line.startswith("  cd "))
     done = subprocess.run(["sh", "-c", f"{cd} && pwd -P"], capture_output=True, text=True, check=True)
     assert Path(done.stdout.strip()) == project.resolve()

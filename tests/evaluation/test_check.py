@@ -507,6 +507,12 @@ def test_without_a_start_version_expected_values_stand_in(tmp_path: Path) -> Non
     assert (stage(result, "Perfect answer").status, result.metric_calls) == ("passed", 4)
 
 
+def test_stand_ins_that_all_score_the_same_are_no_sign_of_a_constant_metric(tmp_path: Path) -> None:
+    result = skynet.check(without_start(write_project(tmp_path)))
+    assert len({sample.score for sample in result.samples}) == 1
+    assert stage(result, "Signal").status == "passed"
+
+
 def test_on_a_stand_in_an_exception_warns_and_a_wrong_shape_fails(tmp_path: Path) -> None:
     raised = skynet.check(without_start(write_project(tmp_path / "a", body("raise ValueError('boo')"))))
     assert (raised.ok, stage(raised, "Metric call").status) == (True, "warning")
