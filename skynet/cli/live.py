@@ -9,7 +9,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from skynet.cli.show import stage_line
+from skynet.errors import SkynetError
 from skynet.evaluation.display import printable
+from skynet.runs.progress import Followed, Standing
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -35,6 +37,8 @@ class LiveView:
         self._runner: Runner | None = None
         self.run: str | None = None  # its id, once it is stored
         self._live: Any = None
+        self._followed: Followed | None = None
+        self._standing = Standing()
         self._done = threading.Event()
         self._lines: threading.Thread | None = None
 
@@ -56,6 +60,7 @@ class LiveView:
     def on_runner(self, runner: Runner, row: RunRow) -> None:
         """Begin to show a run."""
         self._runner, self.run = runner, row.id
+        self._followed = Followed(runner.books.events)
         if self._quiet:
             return
         print(f"Run {row.id}, engine {runner.engine.name}", file=sys.stderr)
@@ -83,11 +88,22 @@ class LiveView:
         now = self._runner.board.now()
         return Text(printable("\n".join(self._rows(self._runner, now))))
 
+    def _stands(self) -> Standing:
+        """Return how the run stands by its stored events; while the store cannot be read, how it stood."""
+        if self._followed is not None:
+            try:
+                self._standing = self._followed.look()
+            except SkynetError:
+                return self._standing  # the run meets the same fault, and tells it
+        return self._standing
+
     def _rows(self, runner: Runner, now: Progress) -> list[str]:
         rows = [f"{now.stage}{f' ({now.lane})' if now.lane else ''}: {self._spent(runner)}"]
-        if now.best_val is not None:
-            start = "" if now.start_val is None else f", start {now.start_val:.4g}"
-            rows.append(f"best on val {now.best_val:.4g}{start}, {now.versions or 1} versions")
+        stands = self._stands()
+        if stands.best_val is not None:
+            start = "" if stands.start_val is None else f", start {stands.start_val:.4g}"
+            count = f"{stands.versions} version{'' if stands.versions == 1 else 's'}"
+            rows.append(f"best on val {stands.best_val:.4g}{start}, {count}")
         if now.last_feedback:
             feedback = " ".join(now.last_feedback.split())
             rows.append(f"last feedback: {feedback[:_FEEDBACK_CHARS]}")
@@ -116,7 +132,7 @@ class LiveView:
             if self._runner is None:
                 continue
             now = self._runner.board.now()
-            state = (now.stage, now.lane, now.best_version)
+            state = (now.stage, now.lane, self._stands().best_version)
             if now.stage == "check" or (state == shown and time.monotonic() - last < _LINE_SECONDS):
                 continue
             shown, last = state, time.monotonic()

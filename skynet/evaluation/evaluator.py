@@ -237,12 +237,11 @@ class Evaluator:
 
     def _enter(self, version: str, records: Sequence[Record], split: str) -> None:
         self._standings.saw(records)
-        self._watch({"last_feedback": records[-1].feedback, "versions": len(self._versions)})
+        self._watch({"last_feedback": records[-1].feedback})
         if split == "val" and self._standings.add(version, records):
             standing = self._standings.of(version)
             mean = None if standing is None else standing.mean()
             self._books.accepted(version, mean, self._execution.spent)
-            self._watch({"best_val": mean, "best_version": version})
 
     def _seen(self, records: Sequence[Sequence[Record]], splits: Sequence[str]) -> list[Evaluation]:
         failure = self._standings.failure_value()

@@ -117,7 +117,6 @@ class Watch:
         self._thread = threading.Thread(target=self._look, name="skynet-watch", daemon=True)
 
     def __enter__(self) -> Watch:
-        self._path.unlink(missing_ok=True)  # an old wish, for an attempt that ended by itself
         self._thread.start()
         return self
 

@@ -1,23 +1,21 @@
-"""What a run shows while it works: one snapshot, renewed by the runner and read by the live view."""
+"""What a run shows while it works: where it is, from the runner, and how it stands, from its stored events."""
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skynet.runs.events import Event, Events
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A snapshot. `stage` is check, start, search, verdict or report; scores are val means; None is not known yet."""
+    """Where a run is. `stage` is check, start, search, verdict or report."""
 
     stage: str = "check"
     lane: str = ""
-    start_val: float | None = None
-    best_val: float | None = None
-    best_version: str | None = None
-    versions: int = 0
-    rejections: int = 0
     last_feedback: str = ""
 
 
@@ -37,3 +35,41 @@ class ProgressBoard:
         """Return the snapshot."""
         with self._lock:
             return self._now
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a run stands by its events: means on val, None before there is one."""
+
+    start_val: float | None = None
+    best_val: float | None = None
+    best_version: str | None = None
+    versions: int = 0
+
+
+class Followed:
+    """A run's events, added up: the same stream that `runs watch` and the report read."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self._seen = 0
+        self._standing = Standing()
+
+    def look(self) -> Standing:
+        """Read what was stored since the last look, and return how the run stands."""
+        for event in self._events.read(after=self._seen):
+            self._seen = event.seq
+            self._standing = _after(self._standing, event)
+        return self._standing
+
+
+def _after(standing: Standing, event: Event) -> Standing:
+    if event.kind == "proposed":
+        return replace(standing, versions=standing.versions + 1)
+    if event.kind != "accepted":
+        return standing
+    val = event.details["val"]
+    is_start = standing.best_version is None
+    return replace(
+        standing, start_val=val if is_start else standing.start_val, best_val=val, best_version=event.version
+    )

@@ -211,7 +211,6 @@ class Runner:
         standing = self.standings.of(start.id)
         mean = None if standing is None else standing.mean()
         self.books.accepted(start.id, mean, self.budget.spent)
-        self.board.update(start_val=mean, best_val=mean, best_version=start.id)
         return records
 
     def _look_at_clock(self) -> None:

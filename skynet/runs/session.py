@@ -16,7 +16,7 @@ from skynet.evaluation.stages import OnStage
 from skynet.models.gateway import Gateway
 from skynet.models.ledger import Ledger
 from skynet.runs.books import RunBooks
-from skynet.runs.drive import Drive
+from skynet.runs.drive import Drive, cancel_path
 from skynet.runs.engines import engine_options, load_engine
 from skynet.runs.fingerprint import changed_parts, fingerprint
 from skynet.runs.fork import copy_valid, forked_keys
@@ -112,6 +112,7 @@ def resume_run(
             return stored_result(store, row)
         lock = RunLock(store.folder, row.id)
         stack.callback(lock.release)
+        cancel_path(store.folder, row.id).unlink(missing_ok=True)  # an old wish, for an attempt that ended by itself
         spec = load_spec(root, row.state.get("given"))
         plan = row.state["plan"]
         limits = _limits(spec, plan, row.state.get("added", {}), add_budget or {})

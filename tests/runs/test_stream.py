@@ -11,6 +11,7 @@ import pytest
 from skynet.artifact import Artifact
 from skynet.runs import schema
 from skynet.runs.events import Event, Events
+from skynet.runs.progress import Followed
 from skynet.runs.result import RunResult
 from skynet.runs.runner import Runner
 from skynet.runs.session import Hooks, open_store, run_project
@@ -35,14 +36,14 @@ class Screen:
         self.wrong: list[str] = []
 
     def on_runner(self, runner: Runner, row: Any) -> None:
-        self._runner, self._row = runner, row
+        self._followed, self._row = Followed(runner.books.events), row
         self._thread.start()
 
     def _look(self) -> None:
         with open_store(self._folder, create=False) as store:
             stream = Events(store, self._row)
             while not self._done.wait(0.002):
-                shown = self._runner.board.now()
+                shown = self._followed.look()
                 events = stream.read()
                 accepted = {event.version: event.details["val"] for event in events if event.kind == "accepted"}
                 proposed = {event.version for event in events if event.kind == "proposed"}
