@@ -71,7 +71,7 @@ def joined_spec(
     """
     tables = dict(more or {})
     if (metric := given["metric.path"]) is not None:
-        tables["metric"] = {"path": _path_of(metric)}
+        tables["metric"] = {"name": None, "path": _path_of(metric)}
     if (target := given["target.path"]) is not None:
         tables["target"] = {"kind": "python", "path": _path_of(target)}
     code = [key for key, value in given.items() if callable(value) or (key == "data.path" and value is not None)]

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from skynet.spec.faults import Fault, SpecError, shape_fault
+from skynet.spec.metric_file import ENDINGS
 from skynet.spec.models import Document, Spec
 from skynet.spec.rules import broken_rules
 
@@ -68,7 +69,16 @@ def _completed(data: Mapping[str, Any], root: Path, code: Collection[str]) -> di
         complete["target"] = {"kind": kind, **target}
     elif not target and "artifact.path" in code:  # a job that runs no target need not name one
         complete["target"] = {"kind": "chat"}
+    metric = complete.get("metric")
+    if isinstance(metric, dict) and isinstance(metric.get("name"), str) and "path" not in metric:
+        complete["metric"] = {**metric, "path": _stored_metric(metric["name"], root)}
     return complete
+
+
+def _stored_metric(name: str, root: Path) -> str:
+    """Return the path of a metric in the folder `metrics`; where there is none, the first place that was looked at."""
+    paths = [f"metrics/{name}{ending}" for ending in (*ENDINGS, ".py")]
+    return next((path for path in paths if (root / path).is_file()), paths[0])
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -103,8 +103,12 @@ class TargetSpec(Section):
 
 
 class MetricSpec(Section):
-    """The user's metric. `maximum` and `failure_score` are None when the run is to find them out."""
+    """The user's metric: by path, or by the name of a stored one, whose path is then filled in.
 
+    `maximum` and `failure_score` are None when the run is to find them out.
+    """
+
+    name: str | None = Field(default=None, min_length=1, description="the name of a metric in the folder metrics")
     path: PathText = Field(default="metric.py", description="the path of the metric file")
     timeout: Timeout = 60.0
     maximum: float | None = Field(default=None, description="a number: the best score there can be")

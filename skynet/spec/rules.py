@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 from skynet.errors import nearest
@@ -101,6 +102,9 @@ def _artifact_place(spec: Spec) -> Iterator[Fault]:
 
 def _metric(spec: Spec) -> Iterator[Fault]:
     maximum, failure = spec.metric.maximum, spec.metric.failure_score
+    name, path = spec.metric.name, spec.metric.path
+    if name is not None and Path(path).parent != Path("metrics"):
+        yield fault("metric.path", path, f"metric.name already names the metric {name!r}; keep one of the two.")
     if maximum is not None and failure is not None and failure >= maximum:
         yield fault("metric.failure_score", failure, f"should be below metric.maximum, which is {maximum:g}.")
 
