@@ -73,12 +73,6 @@ def sample_cases(dataset: Dataset, count: int = 3, seed: int = 0) -> list[Case]:
     return [case for _, case in ranked[:count]]
 
 
-def read_cases(spec: DataSpec, root: Path) -> tuple[list[Case], tuple[str, ...]]:
-    """Return all rows of the data's one path as cases, undivided, with warnings. Raises DataError."""
-    rows, warnings = _rows(spec, root)
-    return _mapped(rows, spec), warnings
-
-
 def _from_paths(spec: DataSpec, split: PathSplit, root: Path, warnings: list[str]) -> dict[str, list[Case]]:
     sources = {name: read_source(root, path, spec.skip_bad_rows) for name, path in split if path is not None}
     rows = {name: source.rows for name, source in sources.items()}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +13,7 @@ import pytest
 
 from skynet.engine import Evaluation, SearchTask, TaskCase
 
+from .hash_seeds import printed_over_hash_seeds
 from .programs import (
     COLOURS,
     ProgramBooks,
@@ -308,17 +307,7 @@ program = Typed()
 
 def test_the_requests_are_the_same_over_hash_seeds() -> None:
     script = SCRIPT.format(names=["GEPA", "MIPROv2", "SIMBA", "COPRO", "BootstrapFewShotWithOptuna"])
-    prints = set()
-    for seed in ("0", "77"):
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=Path(__file__).parents[2],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        prints.add(done.stdout)
+    prints = printed_over_hash_seeds(script)
     assert len(prints) == 1
     assert "GEPA" in prints.pop()
 

@@ -1,18 +1,15 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 import tracemalloc
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from engines.gepa import Gepa
 from skynet.engine import Content, Evaluation, RunStop, TaskCase, Version
 
+from .hash_seeds import printed_over_hash_seeds
 from .host import Books, ScriptedModels, run
 from .rules import add_rule, rules_task, score_rules
 
@@ -40,17 +37,7 @@ PARTS = "rules_task(start={'head': 'Answer.', 'foot': 'Close.', 'mid': 'Then.'})
 )
 def test_the_calls_are_the_same_over_hash_seeds(module: str, engine: str, task: str, options: str) -> None:
     script = SCRIPT.format(module=module, engine=engine, task=task, options=options)
-    prints = set()
-    for seed in ("0", "77"):
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=Path(__file__).parents[2],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        prints.add(done.stdout)
+    prints = printed_over_hash_seeds(script)
     assert len(prints) == 1
 
 
