@@ -31,6 +31,7 @@ from skynet.target.code import NOT_ISOLATED
 from skynet.target.prompt import split_turns
 
 SCHEMA = 1
+_LOWER_BOUND = "A model was called whose price nobody knows: the dollars of this run are a lower bound."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def report_of(source: ReportSource, runner: Runner, books: RunBooks) -> dict[str
         "best": _side(runner, best, _best_pass(runner)),
         "difference": _difference(runner),
         "warnings": _warnings(runner, best, seen),
-        "notes": outcome.notes,
+        "notes": outcome.notes + ([_LOWER_BOUND] if runner.budget.usd_is_lower_bound else []),
         "versions": [_version_row(runner, item) | {"at_call": proposed.get(item.id)} for item in versions],
         "rejections": _rejections(runner),
         "curve": _curve(events),

@@ -9,10 +9,13 @@ import pytest
 from skynet.engine import Models, SearchEvaluator, SearchTask
 from skynet.runs.report import render_markdown
 from skynet.runs.result import RunResult, result_of
+from skynet.runs.session import run_project
+from skynet.spec import load_spec
 from tests.loopback import ModelServer, model_server
 
 from .chats import GOOD, answer, write_chat
 from .plans import cases_of, drive, plan, ran, rows, write_plans
+from .project_files import add_missing_word, write_words_project
 from .scripted import Scripted, installed, scripted
 
 __all__ = ["model_server", "scripted"]
@@ -217,3 +220,16 @@ def test_nothing_of_the_project_is_run_for_the_report(tmp_path: Path) -> None:
         result = drive(folder)
     shown = {(row["split"], row["case"]) for row in result.data["cases"]}
     assert sum(not case.startswith("train") for _, case in ran(folder)) == len(shown)
+
+
+@pytest.mark.parametrize("priced", [True, False])
+def test_the_report_says_when_its_dollars_are_a_lower_bound(
+    model_server: ModelServer, tmp_path: Path, priced: bool
+) -> None:
+    model_server.reply = add_missing_word
+    folder = write_words_project(tmp_path, model_server.url, engine='{ name = "best_of_n", n = 1 }', delay=0.0)
+    if not priced:
+        spec = folder / "skynet.toml"
+        spec.write_text(spec.read_text().replace(", price = { input = 1.0, output = 2.0 }", ""))
+    notes = run_project(load_spec(folder)).data["notes"]
+    assert any("lower bound" in note for note in notes) is not priced
