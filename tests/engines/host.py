@@ -13,7 +13,7 @@ from skynet.engine import (
     Artifact,
     Content,
     Evaluation,
-    LaneStop,
+    LaneConverged,
     Message,
     ModelFailed,
     ModelReply,
@@ -28,12 +28,15 @@ from skynet.engine import (
 IDLE_STEPS = 20
 
 Score = Callable[[Content, TaskCase], Evaluation]
-Reply = Callable[[str, int], str]  # prompt and how-manyth request -> reply
+Reply = Callable[[str, int], str | ModelReply]  # prompt and how-manyth request -> reply
 
 
 @dataclass
 class Books:
-    """An evaluator whose scores come from a function; `calls` is everything that an engine asked for, in order."""
+    """An evaluator whose scores come from a function; `calls` is everything that an engine asked for, in order.
+
+    Each case takes as many metric calls as the task has repeats.
+    """
 
     task: SearchTask
     score: Score
@@ -72,21 +75,27 @@ class Books:
         self.versions[version.id] = version
         return version
 
+    def reject(self, reply: str, reason: str) -> None:
+        self.calls.append(("reject", reply, reason))
+        self.rejected.append(reason)
+        self._step(paid=0)
+
     def evaluate(self, version: Version, cases: Sequence[TaskCase]) -> list[Evaluation]:
         ids = [case.id for case in cases]
         assert version.id in self.versions, "only versions that were put forward may be evaluated"
         assert len(set(ids)) == len(ids), "one case was asked for twice in one batch"
         self.calls.append(("evaluate", version.id, *ids))
         unknown = [case for case in cases if (version.id, case.id) not in self.known]
-        if len(unknown) > self.remaining:
+        cost = len(unknown) * self.task.repeats
+        if cost > self.remaining:
             raise self.stop
-        self._step(paid=len(unknown))
+        self._step(paid=cost)
         for case in unknown:
             self.known[version.id, case.id] = self.score(version.content, case)
         return [self.known[version.id, case.id] for case in cases]
 
     def rollout(
-        self, content: Version | Content, case: TaskCase, occurrence: int = 0
+        self, content: Version | Content, case: TaskCase, occurrence: int = 0, repetition: int = 0
     ) -> AbstractContextManager[Rollout]:
         raise NotImplementedError("these engines run nothing themselves")
 
@@ -117,7 +126,7 @@ class Books:
         self.paid += paid
         self.idle = 0 if paid else self.idle + 1
         if self.idle > 3 * IDLE_STEPS:  # a step of an engine is up to three calls of the doors
-            raise LaneStop("converged") if self.in_lane else RunStop("converged")
+            raise LaneConverged("converged") if self.in_lane else RunStop("converged")
 
 
 @dataclass
@@ -140,13 +149,14 @@ class ScriptedModels:
         temperature: float | None = None,
         max_tokens: int | None = None,
     ) -> str:
-        prompt = "\n".join(message["content"] for message in messages)
-        self.prompts.append(prompt)
-        self.temperatures.append(temperature)
-        return self.reply(prompt, len(self.prompts))
+        return self.ask({"messages": messages, "temperature": temperature}, role).text
 
     def ask(self, request: Mapping[str, Any], role: str = "reflection") -> ModelReply:
-        return ModelReply(self.complete(request["messages"], role=role))
+        prompt = "\n".join(message["content"] for message in request["messages"])
+        self.prompts.append(prompt)
+        self.temperatures.append(request.get("temperature"))
+        reply = self.reply(prompt, len(self.prompts))
+        return ModelReply(reply) if isinstance(reply, str) else reply
 
 
 def failing(cause: str) -> Reply:
@@ -176,6 +186,6 @@ def run(engine: Any, task: SearchTask, books: Books, models: ScriptedModels, **o
     """Search, and return what ended it: `done` or the words of the stop."""
     try:
         engine.search(task, books, models, engine.Options(**options))
-    except RunStop as stop:
+    except (RunStop, LaneConverged) as stop:
         return str(stop)
     return "done"

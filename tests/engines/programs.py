@@ -100,6 +100,7 @@ class ProgramRollout:
     books: ProgramBooks
     content: Content
     case: TaskCase
+    repetition: int
     evaluation: Evaluation | None = None
 
     def finish(self, output: Any, trace: Any = None, steps: Any = None) -> Evaluation:
@@ -116,7 +117,7 @@ class ProgramRollout:
     def _enter(self, **fields: Any) -> Evaluation:
         split = "val" if self.case.id.startswith("v") else "train"
         version = Artifact("dspy", self.content).id
-        self.evaluation = Evaluation(version=version, case=self.case.id, repetition=0, split=split, **fields)
+        self.evaluation = Evaluation(version, self.case.id, self.repetition, split, **fields)
         return json_round_trip(self.evaluation)
 
 
@@ -127,7 +128,10 @@ def json_round_trip(evaluation: Evaluation) -> Evaluation:
 
 @dataclass
 class ProgramBooks:
-    """An evaluator that keeps rollouts by content, case and occurrence, within a budget of metric calls."""
+    """An evaluator that keeps rollouts by content, case and occurrence, within a budget of metric calls.
+
+    A repetition after the first stands in the books as a case of its own, `v0 again 1`.
+    """
 
     task: SearchTask
     budget: int = 200
@@ -159,6 +163,9 @@ class ProgramBooks:
             self.proposed.append(version)
         return version
 
+    def reject(self, reply: str, reason: str) -> None:
+        raise NotImplementedError("dspy's optimizers read the replies themselves")
+
     def evaluate(self, version: Version, cases: Sequence[TaskCase]) -> list[Evaluation]:
         """The host's own pass over the start, as its workers ran it: there are no steps in it."""
         assert version.id == self.task.start.id, "programs are run in rollouts"
@@ -176,11 +183,14 @@ class ProgramBooks:
         self.notes.append(text)
 
     @contextmanager
-    def rollout(self, content: Version | Content, case: TaskCase, occurrence: int = 0) -> Iterator[ProgramRollout]:
+    def rollout(
+        self, content: Version | Content, case: TaskCase, occurrence: int = 0, repetition: int = 0
+    ) -> Iterator[ProgramRollout]:
         own = content.content if isinstance(content, Version) else content
-        key = (Artifact("dspy", own).id, case.id, occurrence)
+        name = f"{case.id} again {repetition}" if repetition else case.id
+        key = (Artifact("dspy", own).id, name, occurrence)
         self._claim(key)
-        rollout = ProgramRollout(self, own, case, self.known.get(key))
+        rollout = ProgramRollout(self, own, case, repetition, self.known.get(key))
         token = current_place.set(f"{key}")
         try:
             yield rollout

@@ -1,19 +1,14 @@
-"""What an engine sees of Skynet: the task, the doors, the models, the two stops, and pure helpers for proposals.
-
-An engine is a class registered under the entry-point group `skynet.engines`. It imports this module only. The host
-keeps the books: whatever an engine put forward and had evaluated survives a stop at any moment.
-"""
+"""The task, the doors, the models and the stops that an engine works with."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Protocol
 
-from skynet.artifact import Artifact as Artifact
-from skynet.artifact import Content as Content
-from skynet.artifact import Kind as Kind
+from skynet.artifact import Artifact, Content, Kind
 
 Status = Literal["ok", "unmeasured", "failed"]
 Failure = Literal["target", "metric", "provider"]
@@ -26,6 +21,10 @@ class RunStop(BaseException):
 
 class LaneStop(BaseException):
     """This engine's share ends while the run goes on with another engine."""
+
+
+class LaneConverged(LaneStop):
+    """This engine stands still: so many steps brought no new evaluation."""
 
 
 class Rejected(Exception):
@@ -97,6 +96,30 @@ class Evaluation:
     steps: Any = None
 
 
+def merge(repetitions: Sequence[Evaluation]) -> Evaluation:
+    """Return one evaluation for the repetitions of a case: means of values and scores, every different feedback.
+
+    Output, trace and steps are those of the first repetition that was measured.
+    """
+    if len(repetitions) == 1:
+        return repetitions[0]
+    scores = [item.score for item in repetitions if item.score is not None]
+    names = sorted({name for item in repetitions for name in item.scores})
+    return replace(
+        next((item for item in repetitions if item.status == "ok"), repetitions[0]),
+        value=_mean([item.value for item in repetitions]),
+        score=_mean(scores) if scores else None,
+        feedback="\n".join(dict.fromkeys(item.feedback for item in repetitions)),
+        scores={name: _mean([item.scores[name] for item in repetitions if name in item.scores]) for name in names},
+        repetition=0,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    mean = math.fsum(value / len(values) for value in values)  # divided first: the sum of large ones is no float
+    return min(max(mean, min(values)), max(values))
+
+
 class Rollout(Protocol):
     """One case that the engine runs itself. `evaluation` is set at once when the journal already holds it.
 
@@ -116,7 +139,7 @@ class Rollout(Protocol):
 
 
 class SearchEvaluator(Protocol):
-    """The two doors to a score. Both raise RunStop or LaneStop when the budget is spent."""
+    """The doors of a search. Each raises RunStop or LaneStop when the budget is spent or the search stands still."""
 
     @property
     def remaining(self) -> int:
@@ -127,6 +150,13 @@ class SearchEvaluator(Protocol):
         """Put a content forward as a candidate. Raises Rejected when it is empty, identical, seen before or broken."""
         ...
 
+    def reject(self, reply: str, reason: str) -> None:
+        """Enter a proposer's reply that cannot even become a content, as a proposal that was not taken.
+
+        Without it a proposer that never writes a usable reply would be asked without end: no other door is touched.
+        """
+        ...
+
     def evaluate(self, version: Version, cases: Sequence[TaskCase]) -> list[Evaluation]:
         """Evaluate the version on the cases, in their order; what is already known costs nothing.
 
@@ -135,13 +165,17 @@ class SearchEvaluator(Protocol):
         ...
 
     def rollout(
-        self, content: Version | Content, case: TaskCase, occurrence: int = 0
+        self, content: Version | Content, case: TaskCase, occurrence: int = 0, repetition: int = 0
     ) -> AbstractContextManager[Rollout]:
-        """Clock and score a run that the engine makes itself, of a version or of a probe that is no candidate."""
+        """Clock and score a run that the engine makes itself, of a version or of a probe that is no candidate.
+
+        One metric call. With repeats above 1 a version stands on a case only when each `repetition` from 0 on was run.
+        An `occurrence` above 0 is a sample, which does not count for the version's standing.
+        """
         ...
 
     def lane(self, name: str) -> AbstractContextManager[None]:
-        """Enter the work of another engine: the run shows its name, and standing still inside raises LaneStop."""
+        """Enter the work of another engine: the run shows its name, and standing still inside raises LaneConverged."""
         ...
 
     def note(self, text: str) -> None:
@@ -151,13 +185,25 @@ class SearchEvaluator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A model's whole reply. `tool_calls` are OpenAI's objects; tokens are None when the provider counted none."""
+    """A model's whole reply. `tool_calls` are OpenAI's objects; tokens are None when the provider counted none.
+
+    `finish_reason` is `length` where the reply was cut at the request's limit, which is `max_tokens`.
+    """
 
     text: str
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     finish_reason: str = "stop"
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    max_tokens: int | None = None
+
+    @property
+    def cut(self) -> str | None:
+        """Why a reply of the reflection model is not whole, for the proposer and the user; None when it is whole."""
+        if self.finish_reason != "length":
+            return None
+        limit = "its limit of tokens" if self.max_tokens is None else f"max_tokens = {self.max_tokens}"
+        return f"the reply was cut at {limit}; raise max_tokens in the params of [models] reflection"
 
 
 class Models(Protocol):
@@ -219,8 +265,8 @@ class ModelFailed(Exception):
 class SearchTask:
     """What an engine is given. `labelled_train` is empty unless the spec says `labels = true` for this engine.
 
-    `repeats`: metric calls that one case of `evaluate` takes. `concurrency`: cases that an engine may run at a time in
-    rollouts. `program` is there for DSPy programs only.
+    `repeats`: how often a case is run and scored, and so the metric calls that one case of `evaluate` takes.
+    `concurrency`: cases that an engine may run at a time in rollouts. `program` is there for DSPy programs only.
     """
 
     kind: Kind
@@ -238,6 +284,10 @@ class SearchTask:
     program: Programs | None = None
     concurrency: int = 1
     repeats: int = 1
+
+    def cases_for(self, metric_calls: int) -> int:
+        """Return how many cases so many metric calls buy, each with all of its repetitions."""
+        return max(0, metric_calls) // self.repeats
 
 
 class Engine(Protocol):
@@ -265,82 +315,3 @@ class SearchBroken(Exception):
     def __init__(self, message: str, reason: str = "reflection_broken") -> None:
         super().__init__(message)
         self.reason = reason
-
-
-def extract_fence(reply: str) -> str:
-    """Return the proposal in a model's reply: the one outermost code fence, or the whole reply when there is none.
-
-    Raises Rejected when several fences stand side by side or one is never closed, since no one can know which is meant.
-    """
-    blocks: list[list[str]] = []
-    fences: list[str] = []  # the open fences, the outermost first
-    for line in reply.strip().splitlines():
-        if fences and _closes(line, fences[-1]):
-            fences.pop()
-            if not fences:
-                continue
-        elif (mark := _fence_mark(line)) and (not fences or mark[0] == fences[-1][0]):
-            fences.append(mark)
-            if len(fences) == 1:
-                blocks.append([])
-                continue
-        if fences:
-            blocks[-1].append(line)
-    if fences:
-        raise Rejected("the code fence is never closed; put the whole text between one pair of fences")
-    if len(blocks) > 1:
-        raise Rejected(f"the reply holds {len(blocks)} code fences; put the whole text in exactly one")
-    return "\n".join(blocks[0]) if blocks else reply.strip()
-
-
-def _fence_mark(line: str) -> str:
-    stripped = line.strip()
-    for char in "`~":
-        run = len(stripped) - len(stripped.lstrip(char))
-        if run >= 3 and char not in stripped[run:]:
-            return char * run
-    return ""
-
-
-def _closes(line: str, fence: str) -> bool:
-    stripped = line.strip()
-    return len(stripped) >= len(fence) and not stripped.strip(fence[0])
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """One search/replace edit: `search` must stand exactly once in the text."""
-
-    search: str
-    replace: str
-
-
-def parse_edits(reply: str) -> list[Edit]:
-    """Read blocks `<<<<<<< SEARCH` ... `=======` ... `>>>>>>> REPLACE` out of a reply; none gives an empty list."""
-    edits: list[Edit] = []
-    state, search, replace = "", [], []  # type: str, list[str], list[str]
-    for line in reply.splitlines():
-        mark = line.strip()
-        if mark == "<<<<<<< SEARCH":
-            state, search, replace = "search", [], []
-        elif mark == "=======" and state == "search":
-            state = "replace"
-        elif mark == ">>>>>>> REPLACE" and state == "replace":
-            edits.append(Edit("\n".join(search), "\n".join(replace)))
-            state = ""
-        elif state:
-            (search if state == "search" else replace).append(line)
-    if state:
-        raise Rejected("an edit block is never closed; end each with a line '>>>>>>> REPLACE'")
-    return edits
-
-
-def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """Apply the edits in order. Raises Rejected naming the edit whose search text stands nowhere or more than once."""
-    for number, edit in enumerate(edits, 1):
-        found = text.count(edit.search) if edit.search else 0
-        if found != 1:
-            where = "stands nowhere in the text" if not found else f"stands {found} times in the text"
-            raise Rejected(f"edit {number}: its SEARCH part {where}; copy a passage that stands there exactly once")
-        text = text.replace(edit.search, edit.replace)
-    return text
