@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from skynet.engine import LaneStop, Models, SearchBroken, SearchEvaluator, SearchTask
+from skynet.engine import LaneConverged, LaneStop, Models, SearchBroken, SearchEvaluator, SearchTask
 
 from .entrants import AnyModels, Entrant, LaneSpec, default_lanes, make_entrant
 from .findings import Findings
@@ -62,7 +62,10 @@ class Auto:
         return sum(_planned(runners, task, budget))
 
     def search(self, task: SearchTask, evaluator: SearchEvaluator, models: Models, options: AutoOptions) -> None:
-        """Run the lanes, then gepa on the winner. Raises SearchBroken when no lane applies or every lane broke."""
+        """Run the lanes, then gepa on the winner.
+
+        Raises SearchBroken when no lane applies or every lane broke, LaneConverged when the last one stands still.
+        """
         runners: list[Entrant] = []
         reasons: list[str] = []
         for entrant in _entrants(task, options):
@@ -86,10 +89,14 @@ class Relay:
         self._patience = patience
         self._findings = Findings(task, evaluator.evaluate(task.start, task.val))
         self._broken: list[SearchBroken] = []
+        self._still: LaneConverged | None = None  # how the last lane ended
         self._ran = 0
 
     def run(self, runners: Sequence[Entrant]) -> None:
-        """Run each in its lane and the rest on the winner. Raises SearchBroken when all broke."""
+        """Run each in its lane and the rest on the winner.
+
+        Raises SearchBroken when all broke, LaneConverged when the last one stands still.
+        """
         follower = next((one for one in runners if one.continues), None)
         for number, entrant in enumerate(runners):
             if self._findings.perfect:
@@ -106,7 +113,9 @@ class Relay:
         if follower is not None and not self._findings.perfect:
             self._continue(follower)
         if self._broken and len(self._broken) == self._ran:
-            raise self._broken[0]
+            raise _all_broken(self._broken)
+        if self._still is not None:
+            raise self._still
 
     def _run_lane(self, entrant: Entrant, share: int, last: bool) -> bool:
         lane = Lane(
@@ -125,11 +134,13 @@ class Relay:
 
     def _drive(self, entrant: Entrant, title: str, task: SearchTask, lane: Lane) -> bool:
         """Run an engine in its lane and tell how that ended; return whether it did not break."""
+        self._still = None
         try:
             with self._evaluator.lane(title):
                 entrant.engine.search(entrant.view(task), lane, self._models, entrant.options)
             ended, sound = "it was done", True
         except LaneStop as stop:
+            self._still = stop if isinstance(stop, LaneConverged) else None
             ended, sound = str(stop), True
         except SearchBroken as broken:
             ended, sound = self._break(broken), False
@@ -155,6 +166,15 @@ def _as_broken(error: Exception) -> SearchBroken:
     broken = SearchBroken(f"the engine failed: {type(error).__name__}: {error}", reason="error")
     broken.__cause__ = error
     return broken
+
+
+def _all_broken(broken: Sequence[SearchBroken]) -> SearchBroken:
+    """Return the one that tells of all; a lane that found nothing to work with, or too small a budget for it, must not
+    hide a broken model."""
+    reason = min((one.reason for one in broken), key=lambda reason: (reason == "error", reason.startswith("budget_")))
+    told = SearchBroken("; ".join(dict.fromkeys(map(str, broken))), reason)
+    told.__cause__ = broken[0].__cause__
+    return told
 
 
 def _entrants(task: SearchTask, options: AutoOptions) -> list[Entrant]:

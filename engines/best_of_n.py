@@ -39,12 +39,12 @@ class BestOfN:
 
     def estimate(self, task: SearchTask, budget: int, options: BestOfNOptions) -> int:
         """Return how many proposals fit after the start's records: each costs one val pass."""
-        fit = max(0, budget - min(options.records, len(task.train))) // max(1, len(task.val))
+        fit = max(0, task.cases_for(budget) - min(options.records, len(task.train))) // max(1, len(task.val))
         return min(fit, options.n) if options.n else fit
 
     def search(self, task: SearchTask, evaluator: SearchEvaluator, models: Models, options: BestOfNOptions) -> None:
         """Ask, put forward, evaluate. Raises SearchBroken when reflection keeps failing."""
-        reflection = Reflection(task, models, temperature=options.temperature)
+        reflection = Reflection(task, evaluator, models, temperature=options.temperature)
         records = _start_records(task, evaluator, options.records)
         asked = 0
         while options.n is None or asked < options.n:

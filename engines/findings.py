@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Sequence
 
-from skynet.engine import Evaluation, SearchTask, TaskCase, Version
+from skynet.engine import Evaluation, SearchTask, TaskCase, Version, merge
 
 EPSILON = 1e-9
 
@@ -20,7 +20,8 @@ class Findings:
         self._lock = threading.Lock()
         self._versions: dict[str, Version] = {task.start.id: task.start}
         self._values: dict[str, dict[str, float]] = {}
-        self._own_runs: dict[tuple[str, str], Evaluation] = {}
+        self._repeats = task.repeats
+        self._own_runs: dict[tuple[str, str], dict[int, Evaluation]] = {}  # by version and case, then repetition
         self.best, self.value = task.start, -math.inf
         self.enter(task.start.id, start)
         self.start_value = self.value
@@ -51,18 +52,26 @@ class Findings:
                 self.best, self.value = self._versions[name], mean
             return mean
 
-    def keep(self, name: str, evaluation: Evaluation) -> None:
-        """Keep the evaluation of a run that an engine made itself of a version; probes are never asked for again."""
+    def keep(self, name: str, evaluation: Evaluation) -> Evaluation | None:
+        """Keep the evaluation of a run that an engine made itself of a version; probes are never asked for again.
+
+        Return what the case stands at, once each of its repetitions was run.
+        """
         with self._lock:
             if name in self._versions:
-                self._own_runs.setdefault((name, evaluation.case), evaluation)
+                self._own_runs.setdefault((name, evaluation.case), {})[evaluation.repetition] = evaluation
+            return self._whole(name, evaluation.case)
 
     def kept(self, name: str, cases: Sequence[TaskCase]) -> list[Evaluation] | None:
-        """Return what such runs of a version scored, when every one of the cases had one."""
+        """Return what such runs of a version scored, when every one of the cases had all of its repetitions."""
         with self._lock:
-            found = [self._own_runs.get((name, case.id)) for case in cases]
+            found = [self._whole(name, case.id) for case in cases]
         known = [evaluation for evaluation in found if evaluation is not None]
         return known if len(known) == len(found) else None
+
+    def _whole(self, name: str, case: str) -> Evaluation | None:
+        runs = self._own_runs.get((name, case), {})
+        return merge([runs[number] for number in sorted(runs)]) if len(runs) == self._repeats else None
 
     @property
     def perfect(self) -> bool:

@@ -52,16 +52,17 @@ class Gepa:
         batch = min(options.reflection_minibatch_size, len(task.train))
         known = {case.id for case in task.train} <= {case.id for case in task.val}
         proposal = batch if known else 2 * batch
-        if budget < proposal + len(task.val):
+        cases = task.cases_for(budget)
+        if cases < proposal + len(task.val):
             return 0
-        fit = max(1, int(budget / (proposal + len(task.val) / 2)))
+        fit = max(1, int(cases / (proposal + len(task.val) / 2)))
         return min(fit, options.max_proposals) if options.max_proposals else fit
 
     def search(self, task: SearchTask, evaluator: SearchEvaluator, models: Models, options: GepaOptions) -> None:
         """Run gepa until a stop of the host or `max_proposals`. Raises SearchBroken when reflection keeps failing."""
         from .gepa_adapter import Adapter, Carried
 
-        adapter = Adapter(task, evaluator, Reflection(task, models), options.max_merges)
+        adapter = Adapter(task, evaluator, Reflection(task, evaluator, models), options.max_merges)
         try:
             _optimize(task, adapter, options)
         except Carried as carried:

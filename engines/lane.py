@@ -82,11 +82,21 @@ class Lane:
                 version = self._evaluator.propose(content, parent, note)
         except Rejected:
             self._refused += 1
+            self._check_progress()
             raise
         self._refused = 0
         self._own.add(version.id)
         self._findings.put_forward(version)
         return version
+
+    def reject(self, reply: str, reason: str) -> None:
+        """Enter a reply that cannot become a content. Raises LaneStop."""
+        if self._closed:
+            raise LaneStop(self._closed)
+        self._refused += 1
+        with self._watching():
+            self._evaluator.reject(reply, reason)
+        self._check_progress()
 
     def _known(self, name: str, parent: Version | None) -> Version | None:
         """Return a version of an earlier lane that this one puts forward for the first time."""
@@ -111,15 +121,18 @@ class Lane:
         return evaluations
 
     @contextmanager
-    def rollout(self, content: Version | Content, case: TaskCase, occurrence: int = 0) -> Iterator[Rollout]:
+    def rollout(
+        self, content: Version | Content, case: TaskCase, occurrence: int = 0, repetition: int = 0
+    ) -> Iterator[Rollout]:
         """Clock and score a run of the engine's own within the share. Raises LaneStop."""
         name = content.id if isinstance(content, Version) else Artifact(self._task.kind, content).id
-        self._charge(name, [(case.id, occurrence)], 1)
-        with self._evaluator.rollout(content, case, occurrence) as rollout:
+        self._charge(name, [(case.id, occurrence, repetition)], 1)
+        with self._evaluator.rollout(content, case, occurrence, repetition) as rollout:
             yield rollout
-        if rollout.evaluation is not None:
-            self._findings.keep(name, rollout.evaluation)
-            self._enter(name, [rollout.evaluation])
+        if rollout.evaluation is None or occurrence:  # a sample does not count for the version's standing
+            return
+        if (whole := self._findings.keep(name, rollout.evaluation)) is not None:
+            self._enter(name, [whole])
 
     @contextmanager
     def _watching(self) -> Iterator[None]:

@@ -12,13 +12,15 @@ from skynet.engine import (
     Content,
     Evaluation,
     ModelFailed,
+    ModelReply,
     Models,
     Rejected,
     SearchBroken,
+    SearchEvaluator,
     SearchTask,
     TaskCase,
     apply_edits,
-    extract_fence,
+    extract_proposal,
     parse_edits,
 )
 
@@ -80,10 +82,16 @@ def to_record(case: TaskCase, evaluation: Evaluation) -> Record:
 
 
 class Reflection:
-    """Asks for one text at a time, and remembers what was not taken and how many requests in a row failed."""
+    """Asks for one text at a time, and remembers what was not taken and how many requests in a row failed.
 
-    def __init__(self, task: SearchTask, models: Models, temperature: float | None = None) -> None:
+    Each request that brings no text is entered with the evaluator, whose guard ends a search that gets none.
+    """
+
+    def __init__(
+        self, task: SearchTask, evaluator: SearchEvaluator, models: Models, temperature: float | None = None
+    ) -> None:
         self._task = task
+        self._evaluator = evaluator
         self._models = models
         self._temperature = temperature
         self._columns = list(dict.fromkeys(name for case in task.train for name in case.input))
@@ -98,30 +106,33 @@ class Reflection:
         `beside` are the other parts, shown so that the new text fits them.
         """
         prompt = self._prompt(part, current, records, beside)
+        request = {"messages": [{"role": "user", "content": prompt}], "temperature": self._temperature}
         try:
-            reply = self._models.complete([{"role": "user", "content": prompt}], temperature=self._temperature)
+            reply = self._models.ask(request)
         except ModelFailed as failed:
             self._fail(str(failed))
             return None
-        if not reply.strip():
-            self._fail("it replied with nothing")
+        if not reply.text.strip():
+            self._fail("it replied with nothing" + (f": {reply.cut}" if reply.cut else ""))
             return None
         self._failures = 0
         try:
             text = self._proposed(reply, current)
         except Rejected as rejected:
-            self.reject(part, reply, str(rejected))
-            return None
-        if not text.strip():
-            self.reject(part, text, "the text was empty")
+            self.reject(part, reply.text, str(rejected))
+            self._evaluator.reject(reply.text, str(rejected))
             return None
         # A fence cannot show whether the text ends in a line break, so a text that came back unchanged has to stay so.
         return text + "\n" if current.endswith("\n") and not text.endswith("\n") else text
 
-    def _proposed(self, reply: str, current: str) -> str:
+    def _proposed(self, reply: ModelReply, current: str) -> str:
         """Return the text that a reply proposes; for code, also by edits of the current one. Raises Rejected."""
-        edits = parse_edits(reply) if self._task.kind == "code" else []
-        return apply_edits(current, edits) if edits else extract_fence(reply)
+        whole = extract_proposal(reply) if reply.cut else reply.text  # of a reply that was cut, what it closed
+        edits = parse_edits(whole) if self._task.kind == "code" else []
+        text = apply_edits(current, edits) if edits else extract_proposal(reply)
+        if not text.strip():
+            raise Rejected("the text was empty")
+        return text
 
     def reject(self, part: str, text: str, reason: str) -> None:
         """Remember that the text was not taken, and why, for the next requests."""
@@ -129,6 +140,7 @@ class Reflection:
 
     def _fail(self, cause: str) -> None:
         self._failures += 1
+        self._evaluator.reject("", f"the reflection model failed: {cause}")
         if self._failures >= FAILURES_IN_A_ROW:
             raise SearchBroken(
                 f"the reflection model failed {self._failures} times in a row; the last time: {cause}"

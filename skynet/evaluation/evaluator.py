@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from skynet.artifact import Artifact, Content, Kind
 from skynet.data.case import Case
-from skynet.engine import Evaluation, LaneStop, Rejected, TaskCase, Version
+from skynet.engine import Evaluation, LaneConverged, Rejected, TaskCase, Version, merge
 from skynet.evaluation.amounts import Amounts
 from skynet.evaluation.books import Books
 from skynet.evaluation.execution import Execution
@@ -22,6 +22,7 @@ from skynet.evaluation.standings import Standings
 from skynet.summary.aggregate import mean_of
 
 ContentCheck = Callable[[Content], str | None]
+REPLY_CHARACTERS = 400  # of a reply that was not taken, in its event
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class VersionBook:
         self._check = check
         self._lock = threading.Lock()
         self._versions: dict[str, Version] = {}
-        self.rejections: list[tuple[str, str]] = []
+        self.rejections: list[tuple[str | None, str]] = []  # the version, None of a reply that is none, and the reason
 
     def start(self, artifact: Artifact) -> Version:
         """Enter the start version."""
@@ -59,12 +60,16 @@ class VersionBook:
         artifact = Artifact(self.kind, content)
         reason = self._refusal(artifact, parent)
         if reason is not None:
-            with self._lock:
-                self.rejections.append((artifact.id, reason))
-                number = len(self.rejections)
-            self._books.event("rejected", f"rejected:{number}", version=artifact.id, reason=reason)
+            self.reject(reason, artifact.id)
             raise Rejected(reason)
         return self._add(Version(artifact, None if parent is None else parent.id, note))
+
+    def reject(self, reason: str, version: str | None = None, **details: Any) -> None:
+        """Enter what was not taken. `version` is the content's id, where it has come to a content."""
+        with self._lock:
+            self.rejections.append((version, reason))
+            number = len(self.rejections)
+        self._books.event("rejected", f"rejected:{number}", version=version, reason=reason, **details)
 
     def _refusal(self, artifact: Artifact, parent: Version | None) -> str | None:
         if artifact.blank:
@@ -123,6 +128,7 @@ class Evaluator:
         self._watch = watch
         self._closed: Stop | None = None
         self._lane: str | None = None
+        self._failed: set[tuple[str, int]] = set()  # the contents and occurrences whose failed runs were a step
         self.notes: list[str] = []
         self._rollouts = execution.rollouts(self._see_rollout)
 
@@ -132,8 +138,10 @@ class Evaluator:
         return self._ration.remaining
 
     def close(self, stop: Stop) -> None:
-        """Close the doors for good."""
+        """Close the doors for good. What was asked for at them and not begun fails with the stop, so that it does not
+        stand before the verdict's work."""
         self._closed = self._closed or stop
+        self._execution.drop_waiting(self._closed)
 
     def _open(self) -> None:
         if self._closed is not None:
@@ -145,7 +153,7 @@ class Evaluator:
         except Stop as stop:
             if self._lane is None:
                 raise
-            raise LaneStop(str(stop)) from None
+            raise LaneConverged(str(stop)) from None
 
     @contextmanager
     def lane(self, name: str) -> Iterator[None]:
@@ -177,6 +185,12 @@ class Evaluator:
         self._step("taken")
         return version
 
+    def reject(self, reply: str, reason: str) -> None:
+        """Enter a reply that cannot become a content. Raises the stop of the run."""
+        self._open()
+        self._versions.reject(reason, reply=reply[:REPLY_CHARACTERS])
+        self._step("rejected")
+
     def evaluate(self, version: Version, cases: Sequence[TaskCase]) -> list[Evaluation]:
         """Evaluate a version that was put forward. Raises the stop of the run."""
         self._open()
@@ -189,28 +203,49 @@ class Evaluator:
         return self._seen(records, [split for _, split in found])
 
     @contextmanager
-    def rollout(self, content: Version | Content, case: TaskCase, occurrence: int = 0) -> Iterator[HostRollout]:
+    def rollout(
+        self, content: Version | Content, case: TaskCase, occurrence: int = 0, repetition: int = 0
+    ) -> Iterator[HostRollout]:
         """Clock and score a run that the engine makes itself; a content that is no version is a probe.
 
-        Occurrence 0 is the version's own run; further ones are samples, which do not count for its standing.
+        Occurrence 0 is the version's own run, which counts for its standing once each repetition was made; further
+        ones are samples, which do not count.
         """
         self._open()
         artifact = content.artifact if isinstance(content, Version) else Artifact(self._versions.kind, content)
         own, split = self._splits.find(case.id)
         rollout: HostRollout | None = None
-        new = False
+        raised: Exception | None = None
+        new = scored = False
         try:
-            with self._rollouts.open(artifact, own, split, occurrence) as rollout:
-                yield rollout
+            with self._rollouts.open(artifact, own, split, occurrence, repetition) as rollout:
+                try:
+                    yield rollout
+                except Exception as error:
+                    raised = error
+                    raise
+        except Exception as error:
+            if error is not raised:  # the host's own: a store that takes nothing more, for example
+                raise
         finally:  # a program that raised was an evaluation too
             if rollout is not None and rollout.record is not None:
-                new = rollout.is_new()
+                new, scored = rollout.is_new(), rollout.record.metric_called
                 if occurrence == 0 and artifact.id in self._versions:
                     self._enter(artifact.id, [rollout.record], split)
-            if new:
+            if new and scored:
                 self._idle.paid()
+        if repetition == 0:  # the repetitions of one run are one step
+            self._step_of_run((artifact.id, occurrence), new, scored)
+        if raised is not None:
+            raise raised
+
+    def _step_of_run(self, its: tuple[str, int], new: bool, scored: bool) -> None:
+        """Count what a run was to the idle guard: a content's runs that fail are one step together, as in a batch."""
         if not new:
             self._step("served")
+        elif not scored and its not in self._failed:
+            self._failed.add(its)
+            self._step("failed")
 
     def _see_rollout(self, record: Record, split: str) -> Evaluation:
         failure = self._standings.failure_value()
@@ -219,20 +254,22 @@ class Evaluator:
     def _records(self, artifact: Artifact, found: Sequence[tuple[Case, str]]) -> list[list[Record]]:
         """Return the records of each case, in the order of the cases."""
         by_case: dict[str, list[Record]] = {}
-        paid = 0
+        paid, scored = 0, False
         for split in ("val", "train"):
             cases = list({case.id: case for case, its in found if its == split}.values())
             if not cases:
                 continue
+            self._open()  # they may have been closed during the batch before
             batch = self._execution.run([(artifact, case) for case in cases], split)
             paid += batch.paid
+            scored = scored or any(record.metric_called for record in batch.records)
             for record in batch.records:
                 by_case.setdefault(record.case, []).append(record)
             self._enter(artifact.id, batch.records, split)
         if paid:
             self._idle.paid()
         else:
-            self._step("served")
+            self._step("served" if scored else "failed")
         return [by_case[case.id] for case, _ in found]
 
     def _enter(self, version: str, records: Sequence[Record], split: str) -> None:
@@ -257,28 +294,6 @@ def _value(record: Record, failure: float, stand_in: float) -> float:
     if record.score is not None:
         return record.score
     return stand_in if record.status == "unmeasured" or record.failure == "provider" else failure
-
-
-def merge(repetitions: Sequence[Evaluation]) -> Evaluation:
-    """Return one evaluation for the repetitions of a case: means of values and scores, every different feedback."""
-    first = repetitions[0]
-    if len(repetitions) == 1:
-        return first
-    scores = [item.score for item in repetitions if item.score is not None]
-    names = {name for item in repetitions for name in item.scores}
-    best_known = next((item for item in repetitions if item.status == "ok"), first)
-    return replace(
-        best_known,
-        value=mean_of([item.value for item in repetitions]),
-        score=mean_of(scores) if scores else None,
-        feedback="\n".join(dict.fromkeys(item.feedback for item in repetitions)),
-        scores={name: mean_of(_named(repetitions, name)) for name in sorted(names)},
-        repetition=0,
-    )
-
-
-def _named(repetitions: Sequence[Evaluation], name: str) -> list[float]:
-    return [item.scores[name] for item in repetitions if name in item.scores]
 
 
 def task_cases(cases: Mapping[str, Case]) -> tuple[TaskCase, ...]:

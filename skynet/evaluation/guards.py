@@ -13,7 +13,7 @@ MOST_WAITING = 200  # versions put forward with no evaluation of any: more than 
 FIRST_FAILURES = 10
 FAILURES_IN_A_ROW = 20
 
-Step = Literal["taken", "rejected", "served"]
+Step = Literal["taken", "rejected", "served", "failed"]
 
 
 class Stop(RunStop):
@@ -29,10 +29,11 @@ class Stop(RunStop):
 
 
 class IdleGuard:
-    """Ends a search that made 20 steps without a new paid evaluation.
+    """Ends a search that made 20 steps without a new metric call.
 
-    A step is a proposal that was not taken, or an evaluation that the journal served whole with no proposal since the
-    one before. Versions may be put forward long before they are evaluated, but not without end.
+    A step is a proposal that was not taken, one that ran without coming to a score on any case, which no budget of
+    metric calls would ever end, or an evaluation that the journal served whole with no proposal since the one before.
+    Versions may be put forward long before they are evaluated, but not without end.
     """
 
     def __init__(self, steps: int = IDLE_STEPS) -> None:
@@ -43,7 +44,7 @@ class IdleGuard:
         self._last = ""
 
     def paid(self) -> None:
-        """A new evaluation was paid."""
+        """A new evaluation was scored."""
         with self._lock:
             self._idle = self._waiting = 0
 
@@ -53,8 +54,13 @@ class IdleGuard:
             self._idle, self._waiting, self._last = 0, 0, ""
 
     def step(self, kind: Step) -> None:
-        """Count a proposal that was taken or rejected, or a served evaluation. Raises Stop with `converged`."""
+        """Count a proposal that was taken or rejected, or an evaluation that was served or failed on every case.
+
+        Raises Stop with `converged`.
+        """
         with self._lock:
+            if kind == "failed":
+                kind = "rejected" if self._last == "taken" else "served"
             self._idle += kind == "rejected" or kind == self._last == "served"
             self._waiting += kind == "taken"
             self._last = kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -15,11 +15,13 @@ from skynet.data.case import Case
 from skynet.engine import Evaluation
 from skynet.evaluation.books import Books, CaseNames, evaluation_key
 from skynet.evaluation.budget import Budget, BudgetSpent, Reservation
-from skynet.evaluation.case_run import CaseRunner, ticket_for
+from skynet.evaluation.case_run import CaseRunner, metric_call_counts, ticket_for
 from skynet.evaluation.guards import Stop
 from skynet.evaluation.ration import Ration
 from skynet.evaluation.record import Record
 from skynet.models.calls import Reply, current_place
+from skynet.models.gateway import ATTEMPT_SECONDS
+from skynet.models.open_calls import OpenCalls
 from skynet.target.base import TargetResult, Ticket
 from skynet.workers.fault import Fault, fault_of
 from skynet.workers.frames import Unsupported, pack
@@ -34,6 +36,7 @@ class Meter:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._replies: list[Reply] = []
+        self.open = OpenCalls()
         self.provider_fault: Fault | None = None
 
     def add(self, reply: Reply) -> None:
@@ -42,7 +45,8 @@ class Meter:
             self._replies.append(reply)
 
     def result(self, output: Any, trace: Any, seconds: float) -> TargetResult:
-        """Return what the rollout measured; our waits are not in its time."""
+        """Return what the rollout measured; our waits are not in its time. Waits for calls that it did not wait for."""
+        all_ended = self.open.end(ATTEMPT_SECONDS)
         with self._lock:
             replies = list(self._replies)
         costs = [reply.cost_usd for reply in replies]
@@ -51,7 +55,7 @@ class Meter:
             output=output,
             trace=trace,
             elapsed_ms=max(0.0, seconds * 1000 - waited),
-            cost_usd=None if None in costs else float(sum(cost or 0.0 for cost in costs)),
+            cost_usd=None if None in costs or not all_ended else float(sum(cost or 0.0 for cost in costs)),
             model_calls=len(replies),
             prompt_tokens=sum(reply.prompt_tokens or 0 for reply in replies),
             completion_tokens=sum(reply.completion_tokens or 0 for reply in replies),
@@ -69,15 +73,19 @@ class See(Protocol):
 current_meter: ContextVar[Meter | None] = ContextVar("current_meter", default=None)
 
 
+Place = tuple[str, str, int, int]  # version, case, repetition, occurrence
+
+
 class HostRollout:
     """One rollout as the engine holds it. `evaluation` is there at once when the books already know it."""
 
     def __init__(
-        self, rollouts: Rollouts, artifact: Artifact, case: Case, split: str, key: str, ration: Ration
+        self, rollouts: Rollouts, artifact: Artifact, case: Case, repetition: int, split: str, key: str, ration: Ration
     ) -> None:
         self._rollouts = rollouts
         self._artifact = artifact
         self._case = case
+        self._repetition = repetition
         self._split = split
         self.key = key
         self._ration = ration
@@ -85,7 +93,7 @@ class HostRollout:
         self.begun = time.perf_counter()
         self.record: Record | None = None
         self.evaluation: Evaluation | None = None
-        self.scoring = False  # still, where a stop struck in it: that metric call counts
+        self.scored = False  # without a record: a stop struck in `score()`, and that metric call counts
 
     def is_new(self) -> bool:
         """Whether this attempt of the run sees the rollout for the first time."""
@@ -97,9 +105,11 @@ class HostRollout:
         if fault is not None:
             return self._fail(fault, steps)
         measured = self._measured(output, trace)
-        self.scoring = True
-        record = self._rollouts.score(self._artifact, self._case, measured)
-        self.scoring = False
+        try:
+            record = self._rollouts.score(self._artifact, self._case, self._repetition, measured)
+        except BaseException as error:
+            self.scored = metric_call_counts(error)
+            raise
         return self._enter(record, steps)
 
     def fail(self, error: Exception, steps: Any = None) -> Evaluation:
@@ -107,8 +117,8 @@ class HostRollout:
         return self._fail(self.meter.provider_fault or fault_of(error, ""), steps)
 
     def _fail(self, fault: Fault, steps: Any) -> Evaluation:
-        failed = self._rollouts.failed(self._artifact, self._case, replace(self._measured(None, None), fault=fault))
-        return self._enter(failed, steps)
+        measured = replace(self._measured(None, None), fault=fault)
+        return self._enter(self._rollouts.failed(self._artifact, self._case, self._repetition, measured), steps)
 
     def _measured(self, output: Any, trace: Any) -> TargetResult:
         if self.record is not None:
@@ -130,7 +140,7 @@ def _crossing_fault(values: dict[str, Any]) -> Fault | None:
 
 
 class Rollouts:
-    """All rollouts of a run: journaled by version, case and occurrence; one under way is waited for."""
+    """All rollouts of a run: journaled by version, case, repetition and occurrence; one under way is waited for."""
 
     def __init__(
         self,
@@ -158,35 +168,46 @@ class Rollouts:
         self._done = done
         self._lock = threading.Lock()
         self._under_way: dict[str, threading.Event] = {}
-        self._attempts: dict[tuple[str, str, int], int] = {}
+        self._attempts: dict[Place, int] = {}
 
     @contextmanager
-    def open(self, artifact: Artifact, case: Case, split: str, occurrence: int) -> Iterator[HostRollout]:
-        """Yield a rollout; what leaves the block as an Exception is the version's failure."""
-        place = (artifact.id, case.id, occurrence)
-        key = evaluation_key(self._scope, artifact.id, self._names[case.id], 0, occurrence + 1, self._attempt(place))
-        rollout = HostRollout(self, artifact, case, split, key, self._ration)
+    def open(
+        self, artifact: Artifact, case: Case, split: str, occurrence: int, repetition: int
+    ) -> Iterator[HostRollout]:
+        """Yield a rollout; what leaves the block as an Exception is the version's failure.
+
+        Raises Stop, instead of that too, when the run cannot go on.
+        """
+        place = (artifact.id, case.id, repetition, occurrence)
+        name, attempt = self._names[case.id], self._attempt(place)
+        key = evaluation_key(self._scope, artifact.id, name, repetition, occurrence + 1, attempt)
+        rollout = HostRollout(self, artifact, case, repetition, split, key, self._ration)
         known = self._claim(key)
         try:
             if known is not None:
                 rollout.record, rollout.evaluation = known, self.seen(known, split)
                 yield rollout
             else:
-                yield from self._pay(rollout, artifact, case, split)
+                columns = {"version": artifact.id, "case_id": case.id, "case_hash": case.content_hash}
+                yield from self._pay(rollout, columns | {"repetition": repetition, "split": split})
         finally:
             if rollout.record is not None and rollout.record.failure == "provider":
                 self._next_attempt(place)  # told once; the next request asks the provider anew
             if known is None:
-                with self._lock:
-                    self._under_way.pop(key).set()
-        if known is None:
-            self._done(key, rollout.record)
+                self._end(key, rollout.record)
 
-    def _attempt(self, place: tuple[str, str, int]) -> int:
+    def _end(self, key: str, record: Record | None) -> None:
+        try:
+            self._done(key, record)
+        finally:
+            with self._lock:
+                self._under_way.pop(key).set()
+
+    def _attempt(self, place: Place) -> int:
         with self._lock:
             return self._attempts.get(place, 0)
 
-    def _next_attempt(self, place: tuple[str, str, int]) -> None:
+    def _next_attempt(self, place: Place) -> None:
         with self._lock:
             self._attempts[place] = self._attempts.get(place, 0) + 1
 
@@ -202,10 +223,9 @@ class Rollouts:
                     return known
             event.wait()
 
-    def _pay(self, rollout: HostRollout, artifact: Artifact, case: Case, split: str) -> Iterator[HostRollout]:
+    def _pay(self, rollout: HostRollout, columns: Mapping[str, object]) -> Iterator[HostRollout]:
         reservation = self._reserve()
-        columns = {"version": artifact.id, "case_id": case.id, "case_hash": case.content_hash, "repetition": 0}
-        self._books.begin(rollout.key, columns | {"split": split})
+        self._books.begin(rollout.key, columns)
         tokens = current_place.set(rollout.key), current_meter.set(rollout.meter)
         try:
             yield rollout
@@ -228,7 +248,7 @@ class Rollouts:
 
     def _settle(self, rollout: HostRollout, reservation: Reservation) -> None:
         record = rollout.record
-        if record is None and rollout.scoring:
+        if record is None and rollout.scored:
             reservation.settle(metric_calls=1)
             self._books.leave(rollout.key)
             return
@@ -239,13 +259,13 @@ class Rollouts:
         reservation.settle(metric_calls=int(record.metric_called))
         self._books.end(rollout.key, record, self._budget.spent.metric_calls)
 
-    def score(self, artifact: Artifact, case: Case, measured: TargetResult) -> Record:
+    def score(self, artifact: Artifact, case: Case, repetition: int, measured: TargetResult) -> Record:
         """Score what a rollout returned. Lets a stop of the run pass."""
-        return self._runner.score(self._ticket(artifact, case), measured)
+        return self._runner.score(self._ticket(artifact, case, repetition), measured)
 
-    def failed(self, artifact: Artifact, case: Case, measured: TargetResult) -> Record:
+    def failed(self, artifact: Artifact, case: Case, repetition: int, measured: TargetResult) -> Record:
         """Return the record of a rollout that failed with the fault in `measured`."""
-        return self._runner.failed(self._ticket(artifact, case), measured)
+        return self._runner.failed(self._ticket(artifact, case, repetition), measured)
 
-    def _ticket(self, artifact: Artifact, case: Case) -> Ticket:
-        return ticket_for(self._seed, artifact.id, case, 0, self._cancel)
+    def _ticket(self, artifact: Artifact, case: Case, repetition: int) -> Ticket:
+        return ticket_for(self._seed, artifact.id, case, repetition, self._cancel)

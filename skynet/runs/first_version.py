@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from skynet.artifact import Artifact
 from skynet.data.case import Case
-from skynet.engine import ModelFailed, Rejected, extract_fence
+from skynet.engine import Message, ModelFailed, ModelReply, Rejected, extract_proposal
+from skynet.evaluation.content_check import content_check
 from skynet.evaluation.guards import Stop
 from skynet.evaluation.project import Project
 from skynet.runs.engine_models import EngineModels
@@ -25,18 +26,48 @@ def write_first_version(project: Project, models: EngineModels) -> Artifact:
             "there is no start version, and no reflection model to write one; name a file under [artifact] path, "
             "or a model under [models] reflection",
         )
-    messages = [{"role": "user", "content": _request(project)}]
-    problem = ""
+    request = _request(project)
+    messages, problem = [_turn(request)], ""
     for _ in range(_TRIES):
         try:
-            reply = models.complete(messages)
-            text = extract_fence(reply)
-            if text.strip():
-                return Artifact(project.spec.artifact.kind, text)
-            problem = "the reply was empty"
-        except (ModelFailed, Rejected) as error:
-            problem = str(error)
-    raise Stop("reflection_broken", f"the reflection model wrote no usable first version in {_TRIES} tries: {problem}")
+            reply = models.ask({"messages": messages})
+        except ModelFailed as failed:
+            messages, problem = [_turn(request)], str(failed)
+            continue
+        try:
+            return _usable(project, reply)
+        except Rejected as rejected:
+            problem = str(rejected)
+            messages = _objection(request, reply.text, problem)
+    raise Stop(
+        "reflection_broken",
+        f"the reflection model wrote no usable first version in {_TRIES} tries, the last time because {problem}; "
+        "name a file under [artifact] path, or another model under [models] reflection",
+    )
+
+
+def _usable(project: Project, reply: ModelReply) -> Artifact:
+    """Return what a reply proposes. Raises Rejected where it could not be a version of this project."""
+    text = extract_proposal(reply)
+    if not text.strip():
+        raise Rejected(reply.cut or "the reply was empty")
+    artifact = Artifact(project.spec.artifact.kind, text)
+    reason = content_check(artifact, (), False, project.spec.artifact.entry)(text)
+    if reason is not None:
+        raise Rejected(reason)
+    return artifact
+
+
+def _objection(request: str, reply: str, reason: str) -> list[Message]:
+    """Return the turns that ask for another reply, none of them empty and no two of one role in a row."""
+    text = f"Your reply cannot be used: {reason}. Write it anew: the whole text between one pair of code fences."
+    if not reply.strip():
+        return [_turn(f"{request}\n\n{text}")]
+    return [_turn(request), {"role": "assistant", "content": reply}, _turn(text)]
+
+
+def _turn(text: str) -> Message:
+    return {"role": "user", "content": text}
 
 
 def _request(project: Project) -> str:

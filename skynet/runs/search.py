@@ -8,7 +8,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
-from skynet.engine import Engine, LaneStop, RunStop, SearchBroken, SearchTask
+from skynet.engine import Engine, LaneConverged, LaneStop, RunStop, SearchBroken, SearchTask
 from skynet.errors import SkynetError
 from skynet.evaluation.budget import Budget, BudgetSpent
 from skynet.evaluation.evaluator import Evaluator
@@ -71,6 +71,8 @@ class Search:
             end = SearchEnd(stop.reason, str(stop))
         except SearchBroken as broken:
             end = SearchEnd(broken.reason, str(broken))
+        except LaneConverged as stop:
+            end = SearchEnd("converged", str(stop))
         except (RunStop, LaneStop) as stop:
             end = SearchEnd("engine_done", str(stop))
         except SkynetError as error:  # not the engine's own: the store's, for example

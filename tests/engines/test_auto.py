@@ -173,8 +173,26 @@ def test_a_lane_whose_proposals_are_all_refused_ends(monkeypatch: pytest.MonkeyP
                 tried += 1
 
     _, books = search(monkeypatch, Scripted("a", move), Scripted("b", nothing))
-    assert tried == 8
+    assert (tried, len(books.rejected)) == (7, 8)  # the eighth ends it
     assert books.lanes == ["a", "b"]
+
+
+def test_a_lane_that_gets_no_usable_reply_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def move(task: SearchTask, evaluator: SearchEvaluator) -> None:
+        while True:
+            evaluator.reject("```", "the code fence is never closed")
+
+    ended, books = search(monkeypatch, Scripted("a", move), Scripted("b", texts("greet first")))
+    assert (ended, books.lanes, len(books.rejected)) == ("done", ["a", "b"], 8)
+    assert any("lane a ended" in note and "8 proposals in a row were not taken" in note for note in books.notes)
+
+
+def test_a_search_whose_last_lane_stands_still_has_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def idle(task: SearchTask, evaluator: SearchEvaluator) -> None:
+        while True:
+            evaluator.evaluate(task.start, task.val)
+
+    assert search(monkeypatch, Scripted("b", nothing), Scripted("a", idle))[0] == "converged"
 
 
 def test_standing_still_ends_only_the_lane(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,8 +228,9 @@ def test_a_batch_that_does_not_fit_the_share_is_not_begun(monkeypatch: pytest.Mo
 def test_repeats_count_against_the_share(monkeypatch: pytest.MonkeyPatch) -> None:
     task = rules_task(repeats=3)
     engines = [Scripted("a", endless("a")), Scripted("b", nothing)]
-    _, books = search(monkeypatch, *engines, budget=10 + 130, task=task, patience=9)
+    _, books = search(monkeypatch, *engines, budget=30 + 130, task=task, patience=9)
     assert any("lane a ended after 60 metric calls" in note for note in books.notes)
+    assert books.paid == 30 + 60
 
 
 def test_a_version_of_an_earlier_lane_is_taken_again_and_free_for_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,12 +247,16 @@ def test_a_version_of_an_earlier_lane_is_taken_again_and_free_for_the_run(monkey
     assert taken[0].id in books.versions
 
 
-def test_what_a_lane_ran_itself_is_not_run_again_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    class OwnRuns(Books):
-        @contextmanager
-        def rollout(self, content: Any, case: Any, occurrence: int = 0) -> Iterator[Any]:
-            yield SimpleNamespace(evaluation=score_rules(content.content, case))
+class OwnRuns(Books):
+    """Runs that an engine makes itself score as the rules say, and a tenth less with each repetition."""
 
+    @contextmanager
+    def rollout(self, content: Any, case: Any, occurrence: int = 0, repetition: int = 0) -> Iterator[Any]:
+        found = score_rules(content.content, case)
+        yield SimpleNamespace(evaluation=replace(found, repetition=repetition, value=found.value - repetition / 10))
+
+
+def test_what_a_lane_ran_itself_is_not_run_again_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     def run_itself(task: SearchTask, evaluator: SearchEvaluator) -> None:
         version = evaluator.propose("greet first", task.start)
         for case in task.val:
@@ -252,6 +275,46 @@ def test_what_a_lane_ran_itself_is_not_run_again_by_the_host(monkeypatch: pytest
     assert gepa.tasks[-1].start.content == "greet first"
     assert seen[10:] == [score_rules("greet first", case).value for case in books.task.val]
     assert books.paid == 10  # the start's pass
+
+
+@pytest.mark.parametrize(("made", "stands"), [(1, False), (2, True)])
+def test_a_lanes_own_runs_stand_for_a_case_when_all_of_its_repetitions_were_made(
+    monkeypatch: pytest.MonkeyPatch, made: int, stands: bool
+) -> None:
+    charged: list[int] = []
+
+    def run_itself(task: SearchTask, evaluator: SearchEvaluator) -> None:
+        before = evaluator.remaining
+        version = evaluator.propose("greet first", task.start)
+        for case in task.val:
+            for repetition in range(made):
+                with evaluator.rollout(version, case, 0, repetition):
+                    pass
+        charged.append(before - evaluator.remaining)
+
+    gepa = Scripted("gepa", nothing)
+    books = OwnRuns(rules_task(repeats=2), score_rules, 200)
+    with lanes_are(monkeypatch, Scripted("a", run_itself), gepa):
+        run(Auto(), books.task, books, NO_REFLECTION)
+    assert charged == [10 * made]
+    assert (gepa.tasks[-1].start.content == "greet first") == stands
+    if stands:
+        values = [score_rules("greet first", case).value - 0.05 for case in books.task.val]
+        assert any(f"the best by then at {sum(values) / 10:.4g} on val" in note for note in books.notes)
+
+
+def test_a_sample_that_a_lane_draws_does_not_stand_for_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw(task: SearchTask, evaluator: SearchEvaluator) -> None:
+        version = evaluator.propose("greet first", task.start)
+        for case in task.val:
+            with evaluator.rollout(version, case, occurrence=1):
+                pass
+
+    gepa = Scripted("gepa", nothing)
+    books = OwnRuns(rules_task(), score_rules, 200)
+    with lanes_are(monkeypatch, Scripted("a", draw), gepa):
+        run(Auto(), books.task, books, NO_REFLECTION)
+    assert gepa.tasks[-1].start.content == books.task.start.content
 
 
 def test_gepa_goes_on_from_the_winner_with_another_seed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,6 +376,28 @@ def test_a_search_whose_every_lane_breaks_is_broken(monkeypatch: pytest.MonkeyPa
 
     with pytest.raises(SearchBroken, match="no luck"):
         search(monkeypatch, Scripted("a", broken), Scripted("gepa", broken))
+
+
+@pytest.mark.parametrize(
+    ("reasons", "told"),
+    [
+        (("budget_metric_calls", "reflection_broken"), "reflection_broken"),
+        (("error", "reflection_broken"), "reflection_broken"),
+        (("error", "budget_metric_calls"), "budget_metric_calls"),
+    ],
+)
+def test_of_lanes_that_all_broke_a_broken_model_is_told_first(
+    monkeypatch: pytest.MonkeyPatch, reasons: tuple[str, ...], told: str
+) -> None:
+    def broken(reason: str) -> Move:
+        def move(task: SearchTask, evaluator: SearchEvaluator) -> None:
+            raise SearchBroken(f"ended with {reason}", reason=reason)
+
+        return move
+
+    with pytest.raises(SearchBroken) as caught:
+        search(monkeypatch, *(Scripted(reason, broken(reason)) for reason in reasons))
+    assert caught.value.reason == told
 
 
 def test_gepa_that_broke_is_not_asked_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

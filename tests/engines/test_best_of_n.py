@@ -52,6 +52,13 @@ def test_without_n_the_samples_last_as_long_as_the_budget() -> None:
     assert BestOfN().estimate(books.task, 45, BestOfNOptions()) == 4
 
 
+def test_with_repeats_the_budget_buys_as_many_fewer() -> None:
+    ended, books, _ = search(number_rules, budget=3 * 45 + 2, task=rules_task(repeats=3))
+    assert ended == "budget_metric_calls"
+    assert books.paid == 3 * 43
+    assert BestOfN().estimate(books.task, 3 * 45 + 2, BestOfNOptions()) == 4
+
+
 def test_every_part_of_a_parts_artifact_is_rewritten() -> None:
     _, books, models = search(number_rules, task=rules_task(start={"head": "Answer.", "foot": "Close."}), n=1)
     assert len(models.prompts) == 2
@@ -64,9 +71,11 @@ def test_a_text_seen_before_is_not_evaluated_and_the_proposer_is_told() -> None:
     assert "it was tried before" in models.prompts[2]
 
 
-def test_the_same_text_each_time_ends_by_the_hosts_idle_guard() -> None:
-    ended, _, _ = search(lambda prompt, number: "Always this.")
+@pytest.mark.parametrize("reply", ["Always this.", "```\none\n```\n```\ntwo\n```", "```\nnever closed", "```\n```"])
+def test_a_reply_that_brings_nothing_new_each_time_ends_by_the_hosts_idle_guard(reply: str) -> None:
+    ended, _, models = search(lambda prompt, number: reply)
     assert ended == "converged"
+    assert len(models.prompts) < 70
 
 
 @pytest.mark.parametrize("reply", [failing("403 no credit"), lambda prompt, number: ""])

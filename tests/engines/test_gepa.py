@@ -206,7 +206,7 @@ def test_a_perfect_minibatch_is_not_reflected_on() -> None:
     assert models.prompts == []
 
 
-@pytest.mark.parametrize("door", ["propose", "evaluate", "complete"])
+@pytest.mark.parametrize("door", ["propose", "evaluate", "ask"])
 @pytest.mark.parametrize("error", [RunStop("stop"), LaneStop("stop"), OSError("disk full"), KeyboardInterrupt()])
 def test_whatever_a_door_raises_leaves_the_engine_as_it_is(door: str, error: BaseException) -> None:
     task = rules_task()
@@ -223,7 +223,7 @@ def test_whatever_a_door_raises_leaves_the_engine_as_it_is(door: str, error: Bas
             raise error
         return Books.evaluate(books, version, cases)
 
-    replacements = {"propose": (books, broken), "evaluate": (books, second_broken), "complete": (models, broken)}
+    replacements = {"propose": (books, broken), "evaluate": (books, second_broken), "ask": (models, broken)}
     setattr(replacements[door][0], door, replacements[door][1])
     with pytest.raises(type(error)) as raised:
         Gepa().search(task, books, models, GepaOptions())
@@ -298,6 +298,16 @@ def test_the_estimate_is_near_what_a_search_does() -> None:
     _, _, models = search(budget=10 + 100)  # the start's val pass apart
     estimate = Gepa().estimate(rules_task(), 100, GepaOptions())
     assert estimate / 2 <= len(models.prompts) <= 2 * estimate
+
+
+def test_with_repeats_the_search_and_its_estimate_are_those_of_a_budget_as_many_times_smaller() -> None:
+    task = rules_task(repeats=3)
+    _, once, _ = search(budget=100)
+    ended, books, _ = search(budget=300, task=task)
+    assert ended == "budget_metric_calls"
+    assert books.calls == once.calls
+    assert books.paid == 3 * once.paid
+    assert Gepa().estimate(task, 300, GepaOptions()) == Gepa().estimate(rules_task(), 100, GepaOptions())
 
 
 def test_an_unknown_option_is_refused() -> None:

@@ -25,7 +25,8 @@ def changed(inner: Score, only: str, **changes: object) -> Score:
 
 def adapter_of(score: Score) -> Adapter:
     task = rules_task()
-    return Adapter(task, Books(task, score), Reflection(task, ScriptedModels(add_rule)))
+    books = Books(task, score)
+    return Adapter(task, books, Reflection(task, books, ScriptedModels(add_rule)))
 
 
 def objective(adapter: Adapter, name: str) -> list[float]:
@@ -62,7 +63,7 @@ def test_the_floor_of_an_objective_is_its_lowest_value_when_that_is_negative() -
 def test_a_version_that_leaves_a_named_score_out_leads_no_front_by_it() -> None:
     task = rules_task()
     books = Books(task, lambda content, case: replace(score_rules(content, case), scores={"rules": 1.0}))
-    adapter = Adapter(task, books, Reflection(task, ScriptedModels(add_rule)))
+    adapter = Adapter(task, books, Reflection(task, books, ScriptedModels(add_rule)))
     books.known.clear()
     books.score = changed(books.score, "v1", scores={})
     assert objective(adapter, "rules") == [0.0] * len(task.val)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from engines.reflection import VALUE_CHARACTERS, Reflection, to_record
-from skynet.engine import SearchTask
+from skynet.engine import ModelFailed, ModelReply, SearchTask
 
-from .host import ScriptedModels
+from .host import Books, Reply, ScriptedModels
 from .rules import rules_task, score_rules
 
 TASK = rules_task()
@@ -19,7 +19,7 @@ def ask(task: SearchTask = TASK, current: str = "Answer.", **changes: object) ->
     """The prompt for one record with fields of its evaluation changed."""
     models = ScriptedModels(lambda prompt, number: "```\nnew\n```")
     record = to_record(CASE, replace(FINE, **changes))  # type: ignore[arg-type]
-    assert Reflection(task, models).rewrite("artifact", current, [record]) is not None
+    assert Reflection(task, Books(task, score_rules), models).rewrite("artifact", current, [record]) is not None
     return models.prompts[0]
 
 
@@ -81,7 +81,7 @@ def test_sections_without_a_text_are_left_out() -> None:
 
 def test_only_the_last_attempts_on_the_same_part_are_told() -> None:
     models = ScriptedModels(lambda prompt, number: "```\nnew\n```")
-    reflection = Reflection(TASK, models)
+    reflection = Reflection(TASK, Books(TASK, score_rules), models)
     for number in range(9):
         reflection.reject("artifact" if number % 2 else "other", f"text {number}", f"reason {number}")
     reflection.rewrite("artifact", "Answer.", [])
@@ -92,15 +92,64 @@ def test_only_the_last_attempts_on_the_same_part_are_told() -> None:
 CODE = "def run(input):\n    total = 0\n    return total\n"
 
 
-def rewrite_code(reply: str) -> tuple[str | None, Reflection, ScriptedModels]:
+def rewrite_code(reply: str | ModelReply) -> tuple[str | None, Reflection, ScriptedModels]:
     task = replace(rules_task(target="code"), kind="code")
     models = ScriptedModels(lambda prompt, number: reply)
-    reflection = Reflection(task, models)
+    reflection = Reflection(task, Books(task, score_rules), models)
     return reflection.rewrite("artifact", CODE, []), reflection, models
 
 
 def edits(*pairs: tuple[str, str]) -> str:
     return "\n".join(f"<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE" for old, new in pairs)
+
+
+def failing_after(count: int) -> Reply:
+    def reply(prompt: str, number: int) -> str:
+        if number <= count:
+            raise ModelFailed("503 asleep")
+        return "```\nnew\n```"
+
+    return reply
+
+
+BARE = ModelReply("Say", finish_reason="length", max_tokens=40)
+
+
+@pytest.mark.parametrize(
+    ("reply", "entered"),
+    [
+        (failing_after(1), ("", "the reflection model failed: 503 asleep")),
+        (lambda prompt, number: " \n", ("", "the reflection model failed: it replied with nothing")),
+        (lambda prompt, number: "```\n```", ("```\n```", "the text was empty")),
+        (lambda prompt, number: "```\na", ("```\na", "the code fence is never closed; put the whole text between")),
+        (lambda prompt, number: BARE, ("Say", "the reply was cut at max_tokens = 40; raise max_tokens in the params")),
+        (
+            lambda prompt, number: replace(BARE, text=""),
+            ("", "the reflection model failed: it replied with nothing: the reply was cut at max_tokens = 40"),
+        ),
+    ],
+    ids=["failed", "white space", "an empty fence", "an unclosed fence", "cut", "cut before it wrote"],
+)
+def test_a_request_that_brings_no_text_is_entered_in_the_books(reply: Reply, entered: tuple[str, str]) -> None:
+    books = Books(TASK, score_rules)
+    assert Reflection(TASK, books, ScriptedModels(reply)).rewrite("artifact", "Answer.", []) is None
+    ((door, text, reason),) = books.calls
+    assert (door, text) == ("reject", entered[0])
+    assert reason.startswith(entered[1])
+
+
+def test_failures_before_a_reply_are_forgotten() -> None:
+    reflection = Reflection(TASK, Books(TASK, score_rules), ScriptedModels(failing_after(4)))
+    assert [reflection.rewrite("artifact", "Answer.", []) for _ in range(5)] == [None] * 4 + ["new"]
+
+
+@pytest.mark.parametrize(
+    ("behind", "taken"), [("\nI changed", True), ("", False)], ids=["cut behind the fence", "cut within"]
+)
+def test_edits_are_taken_of_a_reply_that_was_cut_only_when_their_fence_was_closed(behind: str, taken: bool) -> None:
+    one = edits(("    total = 0", "    total = 1"))
+    reply = ModelReply(f"```\n{one}\n```{behind}" if taken else one, finish_reason="length")
+    assert rewrite_code(reply)[0] == (CODE.replace("= 0", "= 1") if taken else None)
 
 
 @pytest.mark.parametrize("around", ["{}", "I mend the sum.\n```python\n{}\n```", "First:\n{}\nThat is all."])
@@ -138,12 +187,12 @@ def test_the_request_for_code_shows_both_ways_to_answer() -> None:
 
 def test_edit_marks_mean_nothing_for_a_text() -> None:
     models = ScriptedModels(lambda prompt, number: edits(("a", "b")))
-    assert Reflection(TASK, models).rewrite("artifact", "a", []) == edits(("a", "b"))
+    assert Reflection(TASK, Books(TASK, score_rules), models).rewrite("artifact", "a", []) == edits(("a", "b"))
 
 
 def test_the_other_parts_are_shown() -> None:
     task = rules_task(start={"system": "S", "user": "U"})
     models = ScriptedModels(lambda prompt, number: "```\nnew\n```")
-    Reflection(task, models).rewrite("system", "S", [], {"user": "Ask: {{ letter }}"})
+    Reflection(task, Books(task, score_rules), models).rewrite("system", "S", [], {"user": "Ask: {{ letter }}"})
     assert "# The other parts\n## user\n```\nAsk: {{ letter }}\n```" in models.prompts[0]
     assert "It is the system turn of a chat" in models.prompts[0]

@@ -30,13 +30,21 @@ CONCURRENCY = 2
 class Bench:
     """One opened project with its doors. `folder` holds what the target ran and the metric scored."""
 
-    def __init__(self, stack: ExitStack, project: Project, store: Path, metric_calls: int, repeats: int) -> None:
+    def __init__(
+        self,
+        stack: ExitStack,
+        project: Project,
+        store: Path,
+        metric_calls: int,
+        repeats: int,
+        code_may_fail: bool = False,
+    ) -> None:
         self.folder = project.spec.root
         self.project = project
         self.store = stack.enter_context(Store(store / "skynet.db"))
-        row, lock = self.store.start_run("bench", {}, {})
+        self.row, lock = self.store.start_run("bench", {}, {})
         stack.enter_context(lock)
-        self.books = RunBooks(self.store, row)
+        self.books = RunBooks(self.store, self.row)
         self.budget = Budget(Limits(metric_calls=metric_calls))
         self.cancel = threading.Event()
         self.ration = Ration(metric_calls, 0)
@@ -48,7 +56,7 @@ class Bench:
             scope="scope",
             concurrency=CONCURRENCY,
             repeats=repeats,
-            broken=BrokenGuard("", code_may_fail=False),
+            broken=BrokenGuard("", code_may_fail),
             ration=self.ration,
             cancel=self.cancel,
         )
@@ -56,7 +64,7 @@ class Bench:
         stack.callback(self.cancel.set)
         data = self.project.dataset
         self.splits = Splits({case.id: case for case in data.train}, {case.id: case for case in data.val})
-        self.standings = Standings([case.id for case in data.val], None)
+        self.standings = Standings([case.id for case in data.val], None, repeats)
         self.versions = VersionBook("text", self.books, lambda content: None, lambda: self.budget.spent)
         self.start = self.versions.start(Artifact("text", plan("start", 0.5)))
         self.evaluator = Evaluator(
@@ -104,12 +112,20 @@ def make_bench(tmp_path: Path, shared_project: Project) -> Iterator[Any]:
         left.unlink()
     with ExitStack() as stack:
 
-        def make(metric_calls: int = 100, repeats: int = 1, data: list[dict[str, Any]] | None = None) -> Bench:
+        def make(
+            metric_calls: int = 100,
+            repeats: int = 1,
+            data: list[dict[str, Any]] | None = None,
+            code_may_fail: bool = False,
+            run: str | None = None,
+        ) -> Bench:
             project = shared_project
             if data is not None:
                 folder = write_plans(tmp_path / "project", data=data)
+                if run is not None:
+                    (folder / "run.py").write_text(run, encoding="utf-8")
                 project = stack.enter_context(Project(spec_of(folder), workers=CONCURRENCY))
-            return Bench(stack, project, tmp_path / "store", metric_calls, repeats)
+            return Bench(stack, project, tmp_path / "store", metric_calls, repeats, code_may_fail)
 
         yield make
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from skynet.engine import Evaluation, Rejected, TaskCase
-from skynet.evaluation.evaluator import merge
+from skynet.engine import Evaluation, LaneConverged, Rejected, TaskCase
+from skynet.evaluation.evaluator import REPLY_CHARACTERS
 from skynet.evaluation.guards import IDLE_STEPS, Stop
 from tests.runs.plans import plan, ran, rows
 
@@ -80,13 +80,6 @@ def test_with_repeats_there_is_one_evaluation_a_case_with_the_mean_of_its_repeti
     assert (found.value, found.score, found.scores) == (0.5, 0.5, {"half": 0.25})
     assert "scored 0.25" in found.feedback
     assert "scored 0.75" in found.feedback
-
-
-def test_a_repetition_that_failed_counts_in_the_value_and_not_in_the_score() -> None:
-    good = Evaluation("v", "a", 0, "val", "ok", 1.0, score=1.0, feedback="good")
-    bad = Evaluation("v", "a", 1, "val", "failed", 0.0, failure="target", feedback="bad")
-    merged = merge([good, bad])
-    assert (merged.value, merged.score, merged.status, merged.feedback) == (0.5, 1.0, "ok", "good\nbad")
 
 
 @pytest.mark.parametrize(
@@ -166,6 +159,7 @@ def test_closed_doors_stay_closed(bench: Bench) -> None:
     bench.evaluator.close(Stop("budget_seconds"))
     for door in (
         lambda: bench.put(plan("a")),
+        lambda: bench.evaluator.reject("", "it replied with nothing"),
         lambda: bench.evaluator.evaluate(bench.start, bench.val),
         lambda: bench.evaluator.rollout(bench.start, bench.val[0]).__enter__(),
     ):
@@ -182,6 +176,48 @@ def test_an_engine_that_proposes_nothing_new_has_converged(bench: Bench) -> None
         bench.put(plan("start", 0.5))
     assert caught.value.reason == "converged"
     assert len(bench.versions.rejections) == IDLE_STEPS
+
+
+def test_a_reply_that_cannot_become_a_content_is_entered_with_its_reason(bench: Bench) -> None:
+    bench.evaluator.reject("```\nnever closed\ud800 " + "x" * 5_000, "the code fence is never closed")
+    assert bench.versions.rejections == [(None, "the code fence is never closed")]
+    (event,) = [event for event in bench.books.events.read() if event.kind == "rejected"]
+    assert (event.version, event.reason) == (None, "the code fence is never closed")
+    assert event.details["reply"] == ("```\nnever closed\ud800 " + "x" * 5_000)[:REPLY_CHARACTERS]
+
+
+def test_a_proposer_that_never_writes_a_usable_reply_has_converged(bench: Bench) -> None:
+    for _ in range(IDLE_STEPS - 1):
+        bench.evaluator.reject("", "it replied with nothing")
+    with pytest.raises(Stop) as caught:
+        bench.evaluator.reject("", "it replied with nothing")
+    assert caught.value.reason == "converged"
+    assert len(bench.versions.rejections) == kinds(bench).count("rejected") == IDLE_STEPS
+
+
+def test_versions_that_all_fail_have_converged_since_they_take_no_metric_call(make_bench: Any) -> None:
+    bench = make_bench(code_may_fail=True)
+    for number in range(IDLE_STEPS - 1):
+        bench.evaluate(plan(f"v{number}", "raise"))
+    with pytest.raises(Stop) as caught:
+        bench.evaluate(plan("last", "raise"))
+    assert caught.value.reason == "converged"
+    assert bench.budget.spent.metric_calls == 0
+
+
+def test_a_version_that_fails_on_some_cases_only_is_no_idle_step(make_bench: Any) -> None:
+    bench = make_bench(code_may_fail=True)
+    for number in range(IDLE_STEPS + 3):
+        bench.evaluate(plan(f"v{number}", "raise", val1=0.5))
+
+
+def test_standing_still_in_a_lane_ends_the_lane_alone(bench: Bench) -> None:
+    with bench.evaluator.lane("one"):
+        for _ in range(IDLE_STEPS - 1):
+            bench.evaluator.reject("", "it replied with nothing")
+        with pytest.raises(LaneConverged, match="20 steps in a row"):
+            bench.evaluator.reject("", "it replied with nothing")
+    bench.evaluate(plan("a"))
 
 
 def test_many_versions_may_be_put_forward_before_the_first_of_them_is_evaluated(make_bench: Any) -> None:

@@ -61,6 +61,26 @@ def test_an_evaluation_that_is_served_after_a_proposal_is_the_same_step() -> Non
         guard.step("rejected")
 
 
+def test_a_proposal_that_fails_on_every_case_is_a_step() -> None:
+    guard = IdleGuard(steps=3)
+    for _ in range(2):
+        guard.step("taken")
+        guard.step("failed")
+        guard.step("served")  # of the version that the next proposal comes from
+    guard.step("taken")
+    with pytest.raises(Stop):
+        guard.step("failed")
+
+
+def test_a_start_that_fails_on_every_case_is_no_step_before_each_proposal() -> None:
+    guard = IdleGuard(steps=3)
+    for _ in range(2):
+        guard.step("failed")
+        guard.step("rejected")
+    with pytest.raises(Stop):
+        guard.step("rejected")
+
+
 def test_many_versions_may_wait_for_their_evaluation_but_not_without_end() -> None:
     guard = IdleGuard()
     for _ in range(MOST_WAITING):

@@ -4,21 +4,24 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from skynet.engine import Evaluation, ModelFailed
-from skynet.evaluation.guards import Stop
+from skynet.evaluation.guards import FAILURES_IN_A_ROW, IDLE_STEPS, Stop
 from skynet.evaluation.rollout import current_meter
+from skynet.evaluation.source_files import SourceChanged
 from skynet.models.calls import Reply, current_place
 from skynet.models.gateway import Gateway
 from skynet.models.ledger import Ledger
 from skynet.models.retry import RetryPolicy
+from skynet.runs.books import RunBooks
 from skynet.runs.engine_models import EngineModels
 from skynet.spec import ModelSpec, ModelsSpec
 from tests.loopback import ModelServer, model_server, status
-from tests.runs.plans import plan, scored
+from tests.runs.plans import plan, rows, scored
 
 from .bench import Bench, bench, make_bench, shared_project
 
@@ -31,8 +34,10 @@ def reply(cost: float | None = 0.25, waited: float = 0.0) -> Reply:
     return Reply("ok", 3, 1, cost, 10.0, waited, "model")
 
 
-def roll(bench: Bench, content: Any, output: Any, case: int = 0, occurrence: int = 0) -> Evaluation:
-    with bench.evaluator.rollout(content, bench.val[case], occurrence) as rollout:
+def roll(
+    bench: Bench, content: Any, output: Any, case: int = 0, occurrence: int = 0, repetition: int = 0
+) -> Evaluation:
+    with bench.evaluator.rollout(content, bench.val[case], occurrence, repetition) as rollout:
         return rollout.evaluation or rollout.finish(output)
 
 
@@ -56,6 +61,39 @@ def test_another_occurrence_is_a_rollout_of_its_own(bench: Bench) -> None:
     assert roll(bench, bench.start, 0.25).score == 0.25
     assert roll(bench, bench.start, 0.75, occurrence=1).score == 0.75
     assert roll(bench, bench.start, 0.5).score == 0.25
+
+
+def test_each_repetition_is_a_rollout_of_its_own_and_kept(make_bench: Any) -> None:
+    bench = make_bench(repeats=2)
+    found = [roll(bench, bench.start, output, repetition=number) for number, output in enumerate((0.25, 0.75))]
+    assert [(item.score, item.repetition) for item in found] == [(0.25, 0), (0.75, 1)]
+    assert roll(bench, bench.start, 0.1, repetition=1).score == 0.75
+    assert [body["repetition"] for _, body in bench.books.journal.entries("evaluation")] == [0, 1]
+    assert bench.budget.spent.metric_calls == 2
+
+
+def test_with_repeats_a_version_stands_on_val_once_each_repetition_was_rolled_out(make_bench: Any) -> None:
+    bench = make_bench(repeats=2)
+    version = bench.put(plan("a"))
+    for case in range(3):
+        roll(bench, version, 1.0, case)
+    assert bench.standings.best() is None
+    for case in range(3):
+        roll(bench, version, 0.5, case, repetition=1)
+    assert bench.standings.best() == version.id
+    assert bench.standings.of(version.id).mean() == 0.75
+
+
+def test_the_served_repetitions_of_one_run_are_one_step_of_the_idle_guard(make_bench: Any) -> None:
+    bench = make_bench(repeats=5)
+    for number in range(5):
+        roll(bench, bench.start, 0.5, repetition=number)
+    for _ in range(IDLE_STEPS):
+        for number in range(5):
+            roll(bench, bench.start, 0.5, repetition=number)
+    with pytest.raises(Stop) as caught:
+        roll(bench, bench.start, 0.5)
+    assert caught.value.reason == "converged"
 
 
 def test_a_rollout_is_finished_once(bench: Bench) -> None:
@@ -104,6 +142,23 @@ def test_one_unpriced_call_makes_the_cost_unknown(bench: Bench) -> None:
         rollout.meter.add(reply(0.25))
         rollout.meter.add(reply(None))
         assert rollout.finish(0.75).cost_usd is None
+
+
+def test_a_call_that_the_program_did_not_wait_for_is_charged_to_the_case(bench: Bench) -> None:
+    with bench.evaluator.rollout(bench.start, bench.val[0]) as rollout:
+        begun = threading.Event()
+
+        def late() -> None:
+            with rollout.meter.open.call():
+                begun.set()
+                time.sleep(0.2)
+                rollout.meter.add(reply(0.25))
+
+        thread = threading.Thread(target=late)
+        thread.start()
+        assert begun.wait(20)
+        assert rollout.finish(0.75).cost_usd == 0.25
+        thread.join()
 
 
 def test_our_own_waits_are_not_in_its_time(bench: Bench) -> None:
@@ -177,6 +232,16 @@ def test_a_rollout_that_was_not_finished_is_not_paid(bench: Bench) -> None:
     assert bench.books.journal.count("evaluation") == 0
 
 
+@pytest.mark.parametrize("scored", [True, False])
+def test_only_a_run_that_is_scored_brings_a_search_further(bench: Bench, scored: bool) -> None:
+    for _ in range(IDLE_STEPS - 1):
+        bench.evaluator.reject("", "it replied with nothing")
+    with bench.evaluator.rollout(bench.start, bench.val[0]) as rollout:
+        _ = rollout.finish(0.5) if scored else rollout.fail(ValueError("no output"))
+    with nullcontext() if scored else pytest.raises(Stop, match="20 steps in a row"):
+        bench.evaluator.reject("", "it replied with nothing")
+
+
 def test_a_probe_is_paid_and_never_a_candidate(bench: Bench) -> None:
     for case in range(3):
         assert roll(bench, PROBE, 1.0, case).score == 1.0
@@ -229,3 +294,47 @@ def test_a_sample_of_a_version_does_not_count_for_its_standing(bench: Bench) -> 
     for number in range(len(bench.val)):
         roll(bench, version, 0.9, number, occurrence=2)
     assert bench.standings.of(version.id) is None
+
+
+def in_flight(bench: Bench) -> int:
+    """How many metric calls a process that came after this one would find under way."""
+    return len(RunBooks(bench.store, bench.row).journal.in_flight())
+
+
+def test_a_stop_before_score_is_called_costs_no_metric_call(make_bench: Any) -> None:
+    bench = make_bench(data=rows())
+    with (bench.folder / "metric.py").open("a", encoding="utf-8") as file:
+        file.write("# changed before a worker had loaded it\n")
+    with pytest.raises(SourceChanged):
+        roll(bench, bench.start, 0.5)
+    assert (bench.budget.spent.metric_calls, bench.budget.remaining.metric_calls, in_flight(bench)) == (0, 100, 0)
+
+
+def roll_and_raise(bench: Bench, content: Any, case: int = 0, occurrence: int = 0) -> None:
+    with pytest.raises(ZeroDivisionError):
+        with bench.evaluator.rollout(content, bench.val[case], occurrence):
+            raise ZeroDivisionError("by hand")
+
+
+def test_rollouts_that_raise_again_and_again_at_one_place_end_the_run(bench: Bench) -> None:
+    for number in range(FAILURES_IN_A_ROW - 1):
+        roll_and_raise(bench, PROBE, occurrence=number)
+    with pytest.raises(Stop) as caught:
+        roll_and_raise(bench, PROBE, occurrence=FAILURES_IN_A_ROW)
+    assert caught.value.reason == "target_broken"
+
+
+def test_contents_whose_rollouts_all_raise_are_steps_of_the_idle_guard(make_bench: Any) -> None:
+    bench = make_bench(code_may_fail=True)
+    for number in range(IDLE_STEPS):
+        roll_and_raise(bench, plan(f"probe {number}"))
+    with pytest.raises(Stop) as caught:
+        roll_and_raise(bench, plan("one more"))
+    assert caught.value.reason == "converged"
+
+
+def test_one_content_that_raises_on_every_case_is_one_step(make_bench: Any) -> None:
+    bench = make_bench(data=rows(val=IDLE_STEPS + 5), code_may_fail=True)
+    for number in range(IDLE_STEPS + 5):
+        roll_and_raise(bench, PROBE, number)
+    assert roll(bench, bench.start, 0.5).score == 0.5

@@ -10,9 +10,10 @@ from skynet.runs.result import RunResult
 from tests.loopback import ModelServer, model_server, status
 
 from .chats import GOOD, answer, write_chat
-from .plans import drive
+from .plans import RUN, drive, plan, ran, rows, write_plans
+from .scripted import Scripted, scripted
 
-__all__ = ["model_server"]
+__all__ = ["model_server", "scripted"]
 
 GEPA = 'name = "gepa"\nmax_proposals = 2'
 SAMPLES = 'name = "best_of_n"\nn = 3'
@@ -30,7 +31,7 @@ def rejections(result: RunResult) -> dict[str, int]:
 def test_a_rewriting_that_helps_is_found_and_proved(tmp_path: Path, model_server: ModelServer, engine: str) -> None:
     model_server.reply = answer(lambda number: fenced(GOOD))
     result = drive(write_chat(tmp_path, model_server, engine))
-    assert (result.status, result.changed, result.best_text) == ("finished", True, GOOD)
+    assert (result.status, result.changed, result.best.text) == ("finished", True, GOOD)
     assert (result.baseline["test"], result.best["test"]) == (0.0, 1.0)
     assert {row["role"]: row["calls"] > 0 for row in result.data["ledger"]} == {"task": True, "reflection": True}
 
@@ -88,6 +89,7 @@ def test_two_fences_are_not_taken_and_the_writer_is_told(tmp_path: Path, model_s
     result = drive(write_chat(tmp_path, model_server))
     assert (result.status, len(result.data["versions"])) == ("finished", 1)
     assert "the reply holds 2 code fences" in asked[1]
+    assert rejections(result) == {"the reply holds 2 code fences; put the whole text in exactly one": 3}
 
 
 def test_a_text_seen_before_is_not_evaluated_again(tmp_path: Path, model_server: ModelServer) -> None:
@@ -230,3 +232,17 @@ def test_where_the_dollars_do_not_last_the_verdict_takes_the_first_cases(
     assert f"paid for {result.data['difference']['cases']} of 36 test cases" in warning
     assert result.cost_usd is not None
     assert result.cost_usd <= smallest + 0.015
+
+
+def test_what_waits_when_the_time_is_over_does_not_stand_before_the_verdict(
+    tmp_path: Path, scripted: type[Scripted]
+) -> None:
+    budget = "metric_calls = 300\nseconds = 4"
+    folder = write_plans(tmp_path, plan("start"), plan("slow"), data=rows(val=60), budget=budget)
+    code = RUN.replace("    value =", "    time.sleep(0.5 if plan['name'] == 'slow' else 0)\n    value =", 1)
+    (folder / "run.py").write_text(code, encoding="utf-8")
+    result = drive(folder)
+    assert (result.status, result.finish_reason) == ("stopped", "budget_seconds")
+    assert result.baseline["test"] == 0.5
+    slow = [text for name, text in ran(folder) if name == "slow"]
+    assert 0 < len(slow) < 60
