@@ -19,7 +19,7 @@ Chosen = tuple[int, ...]
 
 
 def race_cost(val: int, sets: int) -> int:
-    """Return the metric calls of a race: after each rung the better half of the sets goes on to the next."""
+    """Return the cases that a race runs: after each rung the better half of the sets goes on to the next."""
     cost, begin = 0, 0
     for end in _rungs(val):
         cost += sets * (end - begin)
@@ -86,7 +86,8 @@ class DemoSearch:
     def _put(self, chosen: Chosen, parent: Version) -> Version | None:
         self._tried.add(chosen)
         shown = [self._pool[place] for place in chosen]
-        note = f"{len(shown)} demonstrations: cases {', '.join(one.case for one in shown)}"
+        count = f"{len(shown)} demonstration{'' if len(shown) == 1 else 's'}"
+        note = f"{count}: cases {', '.join(one.case for one in shown)}"
         try:
             return self._evaluator.propose(write_chat(self._layout, shown), parent, note)
         except Rejected:  # the host's books keep the reason; the next set is drawn in any case

@@ -63,10 +63,10 @@ def from_outputs(
     *,
     threshold: float,
     wanted: int,
-    calls: int,
+    most: int,
 ) -> list[Demonstration]:
-    """Run the start on train cases in seeded order, until `wanted` outputs scored enough or `calls` are used up."""
-    order = random.Random(task.seed).sample(task.train, len(task.train))[: max(1, calls)]
+    """Run the start on train cases in seeded order, until `wanted` outputs scored enough; `most` cases at most."""
+    order = random.Random(task.seed).sample(task.train, len(task.train))[: max(1, most)]
     found: list[Demonstration] = []
     for begin in range(0, len(order), CHUNK):
         cases = order[begin : begin + CHUNK]

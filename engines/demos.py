@@ -71,7 +71,7 @@ class Demos:
 
     def estimate(self, task: SearchTask, budget: int, options: DemosOptions) -> int:
         """Return about how many sets are tried: those of the race, and one for each val pass that is left then."""
-        left = _search_budget(task, budget, options)
+        left = _search_cases(task, task.cases_for(budget), options)
         if left < len(task.val):
             return 0
         sets = _race_size(task, left, options)
@@ -79,13 +79,13 @@ class Demos:
 
     def search(self, task: SearchTask, evaluator: SearchEvaluator, models: Models, options: DemosOptions) -> None:
         """Gather, race, change. Raises SearchBroken when no demonstration can be had."""
-        budget = evaluator.remaining
-        pool = _gather(task, evaluator, budget, options)
+        cases = task.cases_for(evaluator.remaining)
+        pool = _gather(task, evaluator, cases, options)
         if not pool:
             raise SearchBroken(_no_demonstrations(task, options), reason="error")
         layout = find_layout(str(task.start.content), _columns(task))
         search = DemoSearch(task, evaluator, layout, pool, (options.min_demos, options.max_demos))
-        search.race(_race_size(task, _search_budget(task, budget, options), options))
+        search.race(_race_size(task, _search_cases(task, cases, options), options))
         search.climb()
 
 
@@ -93,30 +93,30 @@ def _columns(task: SearchTask) -> list[str]:
     return list(dict.fromkeys(name for case in task.train for name in case.input))
 
 
-def _gather(task: SearchTask, evaluator: SearchEvaluator, budget: int, options: DemosOptions) -> list[Demonstration]:
+def _gather(task: SearchTask, evaluator: SearchEvaluator, cases: int, options: DemosOptions) -> list[Demonstration]:
     columns = _columns(task)
     layout = find_layout(str(task.start.content), columns)
     if options.labels:
         return from_labels(task, layout, columns)
     threshold, wanted = _threshold(task, options), POOL_SIZE * options.max_demos
-    calls = _gather_calls(task, budget)
-    return from_outputs(task, evaluator, layout, columns, threshold=threshold, wanted=wanted, calls=calls)
+    most = _gather_cases(task, cases)
+    return from_outputs(task, evaluator, layout, columns, threshold=threshold, wanted=wanted, most=most)
 
 
 def _threshold(task: SearchTask, options: DemosOptions) -> float:
     return task.maximum if options.threshold is None else options.threshold
 
 
-def _gather_calls(task: SearchTask, budget: int) -> int:
-    return min(len(task.train), max(1, int(budget * GATHER_SHARE)))
+def _gather_cases(task: SearchTask, cases: int) -> int:
+    return min(len(task.train), max(1, int(cases * GATHER_SHARE)))
 
 
-def _search_budget(task: SearchTask, budget: int, options: DemosOptions) -> int:
-    return budget if options.labels else budget - _gather_calls(task, budget)
+def _search_cases(task: SearchTask, cases: int, options: DemosOptions) -> int:
+    return cases if options.labels else cases - _gather_cases(task, cases)
 
 
-def _race_size(task: SearchTask, budget: int, options: DemosOptions) -> int:
-    most, allowance = (options.candidates, budget) if options.candidates else (RACE_SETS, int(RACE_SHARE * budget))
+def _race_size(task: SearchTask, cases: int, options: DemosOptions) -> int:
+    most, allowance = (options.candidates, cases) if options.candidates else (RACE_SETS, int(RACE_SHARE * cases))
     return max((sets for sets in range(1, most + 1) if race_cost(len(task.val), sets) <= allowance), default=1)
 
 

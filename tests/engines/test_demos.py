@@ -260,6 +260,18 @@ def test_the_estimate_is_near_what_a_search_tries() -> None:
     assert estimate / 2 <= len(proposed(books)) <= 2 * estimate
 
 
+@pytest.mark.parametrize("labels", [True, False])
+def test_with_repeats_the_search_and_its_estimate_are_those_of_a_budget_as_many_times_smaller(labels: bool) -> None:
+    task = labelled_task(train=60) if labels else labelled_task(train=60, labelled_train=())
+    once, thrice = (Books(replace(task, repeats=repeats), score_sentiment, 150 * repeats) for repeats in (1, 3))
+    for books in (once, thrice):
+        run(Demos(), books.task, books, MODELS, labels=labels)
+    assert thrice.calls == once.calls
+    assert thrice.paid == 3 * once.paid
+    options = DemosOptions(labels=labels)
+    assert Demos().estimate(thrice.task, 450, options) == Demos().estimate(task, 150, options)
+
+
 def test_sizes_the_wrong_way_round_are_refused() -> None:
     with pytest.raises(ValidationError, match="min_demos"):
         DemosOptions(min_demos=4, max_demos=2)
