@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from skynet.engine import Models, SearchBroken, SearchEvaluator, SearchTask
 
 from .dspy_options import REFLECTIVE, REFUSED, WITH_OPTUNA, DspyOptions
 from .dspy_plan import Sizes, proposals
+from .dspy_state import predictor_states
 
 if TYPE_CHECKING:
     from .dspy_optimizers import Bench
@@ -35,16 +37,19 @@ class Dspy:
             return "dspy's optimizers learn from train cases, and there are none"
         if not models.has("task"):
             return "the program runs on the task model; name one under [models] as task"
-        return None
+        return _missing(task, models, options)
 
     def estimate(self, task: SearchTask, budget: int, options: DspyOptions) -> int:
         """Return about how many states are put forward."""
-        share = budget // len(options.used)
-        return sum(proposals(name, Sizes(share, len(task.train), len(task.val)), options) for name in options.used)
+        assert isinstance(task.start.content, dict)
+        predictors = len(predictor_states(task.start.content))
+        cases = task.cases_for(budget)
+        return proposals(Sizes(cases, len(task.train), len(task.val), predictors, task.repeats), options)
 
     def search(self, task: SearchTask, evaluator: SearchEvaluator, models: Models, options: DspyOptions) -> None:
         """Run the optimizer, then its result and runners-up on val. Raises SearchBroken where it cannot go on."""
-        _refuse(task, models, options)
+        if set(options.used) & set(WITH_OPTUNA):
+            import optuna  # noqa: F401 - here, so that its log handler does not take hold of a stream that is silenced
         from .dspy_door import Carried
         from .dspy_quiet import silence
 
@@ -55,21 +60,25 @@ class Dspy:
             raise carried.error from carried.error.__cause__
 
 
-def _refuse(task: SearchTask, models: Models, options: DspyOptions) -> None:
+def _missing(task: SearchTask, models: Models, options: DspyOptions) -> str | None:
+    """Return what the optimizers of the options need and do not have."""
     reflective = [name for name in options.used if name in REFLECTIVE]
     if reflective and not models.has("reflection"):
-        text = f"{reflective[0]} needs a model that proposes; name one under [models] as reflection"
-        raise SearchBroken(text, reason="error")
+        return f"{reflective[0]} needs a model that proposes; name one under [models] as reflection"
     with_optuna = [name for name in options.used if name in WITH_OPTUNA]
-    try:
-        if with_optuna:
-            import optuna  # noqa: F401 - here, so that its log handler does not take hold of a stream that is silenced
-    except ModuleNotFoundError as missing:
-        text = f"{with_optuna[0]} needs optuna, which is not installed: pip install 'skynet-optimizer[dspy]'"
-        raise SearchBroken(text, reason="error") from missing
+    if with_optuna and not _optuna_is_there():
+        return f"{with_optuna[0]} needs optuna, which is not installed: pip install 'skynet-optimizer[dspy]'"
     if options.labels and not task.labelled_train:
-        text = "labels = true, but no train case has an expected value; map [data] outputs"
-        raise SearchBroken(text, reason="error")
+        return "labels = true, but no train case has an expected value; map [data] outputs"
+    return None
+
+
+def _optuna_is_there() -> bool:
+    """Tell so without the import, which takes a second."""
+    try:
+        return importlib.util.find_spec("optuna") is not None
+    except ValueError:  # an entry of sys.modules that is no module
+        return False
 
 
 def _search(task: SearchTask, evaluator: SearchEvaluator, models: Models, options: DspyOptions) -> None:
@@ -110,7 +119,7 @@ def _bench(task: SearchTask, evaluator: SearchEvaluator, models: Models, options
         train=[example(case, TRAIN) for case in task.train],
         val=[example(case, VAL) for case in task.val],
         labelled=[labelled_example(case, TRAIN) for case in task.labelled_train],
-        budget=lambda: evaluator.remaining,
+        budget=lambda: task.cases_for(evaluator.remaining),
     )
 
 

@@ -2,7 +2,9 @@
 
 Each program that an optimizer gets is of a subclass of the user's own class, whose `forward` opens a rollout. The
 prediction that it returns carries its evaluation and value, which is all that a metric for dspy has to look at. A run
-that fails returns a prediction too: what it counts as is the host's business, and dspy never counts an error.
+that fails returns a prediction too: what it counts as is the host's business, and dspy never counts an error. With
+repeats above 1 a program is run so often where dspy runs it once: the value is the mean, fields and trace are those of
+the first repetition that was measured. Only the samples that an optimizer draws at a temperature are made once.
 """
 
 from __future__ import annotations
@@ -10,15 +12,18 @@ from __future__ import annotations
 import contextvars
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import dspy
+from dspy.utils.exceptions import AdapterParseError
 
 from skynet.engine import (
     Artifact,
     Content,
     Evaluation,
+    ModelFailed,
     Programs,
     Rejected,
     SearchBroken,
@@ -26,9 +31,11 @@ from skynet.engine import (
     SearchTask,
     TaskCase,
     Version,
+    merge,
 )
 
 from .dspy_plan import TooSmall
+from .dspy_state import predictor_states
 from .dspy_steps import Steps, describe_run, failed_call, recall
 
 CASE = "skynet_case"  # the input that says which case a program is run on: "train:" or "val:" and its id
@@ -46,6 +53,18 @@ class Carried(BaseException):
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+def _is_the_proposers(error: BaseException | None) -> bool:
+    """Tell whether the reflection model was the cause: it failed, or replied what its signature cannot be read from.
+
+    What a program runs into is an evaluation's failure and never comes this far.
+    """
+    while error is not None:
+        if isinstance(error, ModelFailed | AdapterParseError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 class Door:
@@ -98,7 +117,8 @@ class Door:
             raise Carried(broken) from broken.__cause__
         except Exception as error:
             told = f"{self._note} failed: {type(error).__name__}: {error}"
-            raise Carried(SearchBroken(told, reason="error")) from error
+            reason = "reflection_broken" if _is_the_proposers(error) else "error"
+            raise Carried(SearchBroken(told, reason)) from error
 
     def note(self, text: str) -> None:
         """Tell the user a sentence about the search."""
@@ -113,9 +133,8 @@ class Door:
         """Return the content of the version that a program is."""
         state = self._programs.state(program)
         assert isinstance(state, dict)
-        # The state of a bare dspy.Predict is that of its one predictor.
-        for predictor in [state] if isinstance(state.get("demos"), list) else state.values():
-            for demo in predictor.get("demos", ()):
+        for predictor in predictor_states(state):
+            for demo in predictor["demos"]:
                 demo.pop(CASE, None)
         return state
 
@@ -164,12 +183,14 @@ class Door:
             return self._prediction({}, known)
         evaluation = self._served_here((name, case.id, occurrence))
         if evaluation is None:
-            with self._evaluator.rollout(content, case, occurrence) as rollout:
-                if rollout.evaluation is None:
-                    self._execute(rollout, program, kind, inputs)
-            evaluation = rollout.evaluation
-            assert evaluation is not None
-            self._keep((name, case.id, occurrence), evaluation)
+            runs: list[Evaluation] = []
+            for repetition in range(1 if occurrence else self._task.repeats):
+                with self._evaluator.rollout(content, case, occurrence, repetition) as rollout:
+                    if rollout.evaluation is None:
+                        self._execute(rollout, program, kind, inputs)
+                assert rollout.evaluation is not None
+                runs.append(rollout.evaluation)
+            evaluation = self._keep((name, case.id, occurrence), runs)
         steps: Steps = evaluation.steps
         if traced is not None:
             traced.extend(recall(program, steps))
@@ -181,10 +202,15 @@ class Door:
             self._served += evaluation is not None
             return None if evaluation is not None and self._served % self._stride == 0 else evaluation
 
-    def _keep(self, key: Key, evaluation: Evaluation) -> None:
-        if evaluation.failure != "provider":  # the next request asks the provider anew
+    def _keep(self, key: Key, runs: Sequence[Evaluation]) -> Evaluation:
+        """Return the repetitions as one evaluation, those that measured nothing left out of its value; and keep it."""
+        measured = [run for run in runs if not _is_unmeasured(run)]
+        rest = [run for run in runs if _is_unmeasured(run)]
+        evaluation = replace(merge([*measured, *rest]), value=merge(measured or rest).value)
+        if all(run.failure != "provider" for run in runs):  # the next request asks the provider anew
             with self._lock:
                 self._seen[key] = evaluation
+        return evaluation
 
     def _execute(self, rollout: Any, program: Any, kind: type, inputs: dict[str, Any]) -> None:
         trace: list[Any] = []
@@ -209,11 +235,15 @@ class Door:
 
     def value(self, evaluation: Evaluation) -> float:
         """Return the number that an optimizer is told: finite, and the start's mean where nothing was measured."""
-        unmeasured = evaluation.status == "unmeasured" or evaluation.failure == "provider"
+        unmeasured = _is_unmeasured(evaluation)
         value = self._stand_in if unmeasured and self._stand_in is not None else evaluation.value
         if not math.isfinite(value):
             raise ValueError(f"version {evaluation.version}, case {evaluation.case}: the evaluator's value is {value}")
         return float(value)
+
+
+def _is_unmeasured(evaluation: Evaluation) -> bool:
+    return evaluation.status == "unmeasured" or evaluation.failure == "provider"
 
 
 def _through(door: Door, kind: type) -> type:

@@ -16,7 +16,7 @@ from . import dspy_plan
 from .dspy_door import Door
 from .dspy_metrics import Metric, feedback_metric, reflective_metric, scalar_metric
 from .dspy_models import LanguageModels
-from .dspy_options import DspyOptions
+from .dspy_options import LABELS_NEEDED, DspyOptions
 from .dspy_plan import Plan, Sizes, TooSmall
 
 MANY = 10**9  # no limit
@@ -24,7 +24,10 @@ MANY = 10**9  # no limit
 
 @dataclass(frozen=True)
 class Bench:
-    """What every optimizer works with. `labelled` are the train examples with their expected values, if allowed."""
+    """What every optimizer works with. `labelled` are the train examples with their expected values, if allowed.
+
+    `budget` says how many cases can still be paid for, each with all of its repetitions.
+    """
 
     task: SearchTask
     options: DspyOptions
@@ -65,9 +68,13 @@ def compile_with(name: str, bench: Bench, student: Any) -> Any:
 
 def plan_of(name: str, bench: Bench, student: Any) -> Plan:
     """Return the size of an optimizer's run. Raises TooSmall."""
-    cases = len(bench.shown if name in ("LabeledFewShot", "InferRules") else bench.train)
-    sizes = Sizes(bench.budget(), cases, len(bench.val), max(1, len(student.predictors())))
-    return dspy_plan.PLANS[name](sizes, bench.options)
+    return dspy_plan.plan_run(name, sizes_of(name, bench, student), bench.options)
+
+
+def sizes_of(name: str, bench: Bench, student: Any) -> Sizes:
+    """Return what an optimizer's run is sized by."""
+    cases = len(bench.shown if name in LABELS_NEEDED else bench.train)
+    return Sizes(bench.budget(), cases, len(bench.val), max(1, len(student.predictors())), bench.task.repeats)
 
 
 def _gepa(bench: Bench, student: Any, plan: Plan) -> Any:
@@ -221,7 +228,7 @@ class Step(Teleprompter):  # type: ignore[misc]
     def compile(self, student: Any, *, trainset: list[Any], valset: list[Any]) -> Any:
         """Run the optimizer on the student with its share of what is left; one that it does not fit is left out."""
         bench = self._bench
-        kept = bench.budget() - _share(bench, self._left)
+        kept = bench.budget() - dspy_plan.share(bench.budget(), len(bench.val), self._left)
         own = replace(bench, budget=lambda: bench.budget() - kept)
         try:
             return bench.door.guarded(lambda: compile_with(self._name, own, student))
@@ -230,19 +237,17 @@ class Step(Teleprompter):  # type: ignore[misc]
             return student
 
 
-def _share(bench: Bench, steps: int) -> int:
-    """Return the metric calls of the next of so many steps, a pass over val after each of them kept back."""
-    return max(0, bench.budget() - steps * len(bench.val)) // steps
-
-
 def better_together(bench: Bench, student: Any) -> Any:
     """Run the strategy's optimizers one after another, each from what the one before returned.
 
     Raises TooSmall, with nothing spent, where one of them does not fit into its share.
     """
     strategy = bench.options.strategy
-    for name in strategy:
-        plan_of(name, replace(bench, budget=lambda: _share(bench, len(strategy))), student)
+    each = max(dspy_plan.least(name, sizes_of(name, bench, student), bench.options) for name in strategy)
+    needed = len(strategy) * (each + len(bench.val))
+    if bench.budget() < needed:
+        repeats = bench.task.repeats
+        raise TooSmall(f"BetterTogether with {' and '.join(strategy)}", needed * repeats, bench.budget() * repeats)
     steps = {f"step{place}": Step(name, bench, len(strategy) - place) for place, name in enumerate(strategy)}
     student.set_lm(bench.models.task)  # it insists; a version's content has none all the same
     optimizer = dspy.BetterTogether(metric=bench.metric, **steps)
@@ -265,9 +270,11 @@ _COMPILE: dict[str, Callable[[Bench, Any, Plan], Any]] = {
 
 
 def run_optimizer(bench: Bench, student: Any) -> Any:
-    """Run the optimizer that the options name. Raises SearchBroken where the budget cannot even begin with it."""
+    """Run the optimizer that the options name. Raises SearchBroken where the budget cannot even begin with it: no
+    error, since the start is measured and gets its verdict."""
     name = bench.options.optimizer
     try:
         return better_together(bench, student) if name == "BetterTogether" else compile_with(name, bench, student)
     except TooSmall as error:
-        raise SearchBroken(f"the budget is too small: {error}", reason="error") from error
+        bench.door.note(f"Nothing was tried: {error}.")
+        raise SearchBroken(f"the budget is too small: {error}", reason="budget_metric_calls") from error

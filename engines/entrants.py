@@ -11,8 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from skynet.engine import Engine, Kind, Message, ModelReply, Models, SearchTask
 
-from .dspy_options import REFLECTIVE
-
 GROUP = "skynet.engines"
 TEXT_LANES = ("demos", "best_of_n", "gepa")
 PROGRAM_OPTIMIZERS = ("BootstrapFewShotWithRandomSearch", "MIPROv2", "GEPA")
@@ -44,16 +42,12 @@ class LaneSpec(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """One lane's engine with its options. `continues`: it may take up the winner with what the run has left.
-
-    `reflects`: its options make it need a model that proposes.
-    """
+    """One lane's engine with its options. `continues`: it may take up the winner with what the run has left."""
 
     title: str
     engine: Engine
     options: Any
     continues: bool
-    reflects: bool = False
 
     def view(self, task: SearchTask) -> SearchTask:
         """Return the task as this engine may see it: labels only where it uses them."""
@@ -61,8 +55,6 @@ class Entrant:
 
     def refusal(self, task: SearchTask, models: Models) -> str | None:
         """Return why the engine cannot work on the task, or None."""
-        if self.reflects and not models.has("reflection"):
-            return f"{self.title} needs a model that proposes; name one under [models] as reflection"
         return self.engine.applies(self.view(task), models, self.options)
 
     def buys(self, task: SearchTask, budget: int) -> int:
@@ -104,7 +96,7 @@ def make_entrant(lane: LaneSpec, labels: bool) -> Entrant:
     options = _options(engine, lane, labels)
     used = getattr(options, "used", ())  # of dspy: the optimizers that run
     continues = lane.name == "gepa" or used == ("GEPA",)
-    return Entrant(lane.title, engine, options, continues, any(name in REFLECTIVE for name in used))
+    return Entrant(lane.title, engine, options, continues)
 
 
 def _options(engine: Engine, lane: LaneSpec, labels: bool) -> Any:

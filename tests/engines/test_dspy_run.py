@@ -46,16 +46,17 @@ reflection = { name = "openai/proposer", base_url = "URL" }
 metric_calls = 120
 [evaluation]
 concurrency = 4
+repeats = REPEATS
 """
 
 
-def write(folder: Path, url: str, engine: str) -> Path:
+def write(folder: Path, url: str, engine: str, repeats: int = 1) -> Path:
     rows = [{"text": f"item {number} of kind {kind(number)}", "colour": COLOURS[kind(number)]} for number in range(21)]
     files = {
         "program.py": 'import dspy\nprogram = dspy.Predict("text -> colour")\n',
         "metric.py": METRIC,
         "rows.jsonl": "\n".join(json.dumps(row) for row in rows),
-        "skynet.toml": SPEC.replace("ENGINE", engine).replace("URL", url),
+        "skynet.toml": SPEC.replace("ENGINE", engine).replace("URL", url).replace("REPEATS", str(repeats)),
     }
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -88,8 +89,9 @@ def test_a_program_is_improved_and_the_verdict_says_so(
     assert len(scored) == result.metric_calls
 
 
+@pytest.mark.parametrize("repeats", [1, 2])
 def test_a_stopped_run_is_resumed_without_running_or_scoring_anything_again(
-    tmp_path: Path, model_server: ModelServer
+    repeats: int, tmp_path: Path, model_server: ModelServer
 ) -> None:
     def interrupt(body: dict[str, Any]) -> str:
         if body["model"] == "proposer":
@@ -100,7 +102,7 @@ def test_a_stopped_run_is_resumed_without_running_or_scoring_anything_again(
         signal.raise_signal(signal.SIGINT)
 
     model_server.reply = interrupt
-    folder = write(tmp_path, model_server.url, '"dspy"')
+    folder = write(tmp_path, model_server.url, '"dspy"', repeats)
     first = run_project(load_spec(folder))
     assert first.status == "interrupted"
     before = (folder / "scored.txt").read_text().splitlines()
@@ -111,3 +113,6 @@ def test_a_stopped_run_is_resumed_without_running_or_scoring_anything_again(
     scored = (folder / "scored.txt").read_text().splitlines()
     assert scored[: len(before)] == before
     assert len(scored) == second.metric_calls
+    rows = [(row["split"], row["case"], row["repetition"]) for row in second.data["cases"] if row["best"]]
+    assert {number for _, _, number in rows} == set(range(repeats))
+    assert len(rows) == repeats * (6 + 6)  # val and test: the best stands on every repetition

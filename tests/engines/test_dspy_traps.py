@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from engines.dspy import Dspy
+from engines.dspy_options import DspyOptions
 from skynet.engine import Evaluation, SearchTask, TaskCase
 
 from .hash_seeds import printed_over_hash_seeds
@@ -224,9 +226,9 @@ program = Twice()
 
 def test_optuna_that_is_not_there_is_named_with_its_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    task = programs_task(tmp_path)
-    end = run_dspy(task, ProgramBooks(task), ProgramModels(), optimizer="MIPROv2")
-    assert "pip install 'skynet-optimizer[dspy]'" in end
+    reason = Dspy().applies(programs_task(tmp_path), ProgramModels(), DspyOptions(optimizer="MIPROv2"))
+    assert reason is not None
+    assert "pip install 'skynet-optimizer[dspy]'" in reason
 
 
 def test_optuna_without_a_single_demonstration_says_what_would_help(tmp_path: Path) -> None:
