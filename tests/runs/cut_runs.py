@@ -22,6 +22,7 @@ from tests.loopback import ModelServer
 
 ROOT = Path(__file__).parents[2]
 WORDS = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot")
+MANY = ("alpha", "bravo", *(f"word{letter}" for letter in "abcdefgh"))
 EASY = frozenset({"alpha", "bravo"})  # what the task model knows by itself
 PRICES = {"task": (1.0, 3.0), "reflection": (2.0, 8.0), "metric": (5.0, 7.0)}  # dollars a million tokens, in and out
 
@@ -56,14 +57,13 @@ ENGINES = {
 HUNGRY = {  # without an end of their own, as far as an engine can be
     "gepa": '"gepa"', "demos": '{ name = "demos", labels = true }', "best_of_n": '"best_of_n"', "auto": '"auto"',
 }  # fmt: skip
+CHAT = '[artifact]\npath = "start.txt"\n[target]\nkind = "chat"'
+CHAT_SOURCE = {"start.txt": "Say it loud.\n"}
 SPEC = """
 name = "words"
 objective = "Say each word loud."
 engine = {engine}
-[artifact]
-path = "start.txt"
-[target]
-kind = "chat"
+{artifact}
 [metric]
 path = "metric.py"
 [data]
@@ -89,25 +89,30 @@ def write_loud_project(
     metric: str = METRIC,
     priced: bool = True,
     words: Sequence[str] = WORDS,
+    artifact: str = CHAT,
+    source: Mapping[str, str] = CHAT_SOURCE,
+    max_tokens: int = 40,
 ) -> Path:
-    """Write the project into `folder`; all its models are at `url`."""
+    """Write the project into `folder`; all its models are at `url`. `source` are the files that `artifact` names."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [f"{word},{word.upper()},{split}" for split in ("train", "val", "test") for word in words]
     files = {
-        "start.txt": "Say it loud.\n",
+        **source,
         "metric.py": metric,
         "words.csv": "\n".join(["word,loud,split", *rows]) + "\n",
-        "skynet.toml": SPEC.format(engine=engine, budget=budget, models="\n".join(_models(url, priced))),
+        "skynet.toml": SPEC.format(
+            engine=engine, artifact=artifact, budget=budget, models="\n".join(_models(url, priced, max_tokens))
+        ),
     }
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder
 
 
-def _models(url: str, priced: bool) -> Iterator[str]:
+def _models(url: str, priced: bool, max_tokens: int) -> Iterator[str]:
     for role, (read, written) in PRICES.items():
         price = f", price = {{ input = {read}, output = {written} }}" if priced else ""
-        params = "params = { max_tokens = 40 }"
+        params = f"params = {{ max_tokens = {max_tokens} }}"
         yield f'{role} = {{ name = "{role}", base_url = "{url}"{price}, {params} }}'
 
 
@@ -225,7 +230,7 @@ class Told:
 
     @property
     def essence(self) -> dict[str, Any]:
-        """The report without what a clock measured and what a request in flight at a kill adds to the books."""
+        """The report without what a clock measured and what a request in flight at a kill adds to it."""
         return essence(self.report)
 
 
@@ -260,10 +265,12 @@ TIMES = ("run", "started_at", "ended_at", "seconds", "time", "budget", "ledger",
 
 def essence(report: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in report.items() if name not in TIMES}
-    kept["versions"] = [{**item, "at_call": None} for item in report["versions"]]
+    kept["versions"] = [{**item, "at_call": None, "val_at_call": None} for item in report["versions"]]
+    kept["last_rejections"] = [{**item, "at_call": None} for item in report["last_rejections"]]
     kept["cases"] = [
         {**row, **{side: _timeless(row[side]) for side in ("start", "best")}} for row in report["cases"]
     ]
+    kept["notes"] = [note for note in report["notes"] if not note.startswith("Paid again")]
     kept["curve"] = [point["best_val"] for point in report["curve"]]
     return kept
 
@@ -282,6 +289,15 @@ def in_flight(folder: Path) -> Counter[str]:
             for item in store.rows(row.id, table)
             if item["ended_at"] is None
         )
+
+
+def without_end(folder: Path) -> int:
+    """Count the evaluations and model calls that were begun, once or more often, and never ended."""
+    with open_store(folder, create=False) as store:
+        (row,) = store.runs()
+        tables = [list(store.rows(row.id, table)) for table in (schema.evaluations, schema.model_calls)]
+    ended = [{item["key"] for item in rows if item["ended_at"] is not None} for rows in tables]
+    return sum(len({item["key"] for item in rows} - known) for rows, known in zip(tables, ended, strict=True))
 
 
 def run_ids(folder: Path) -> list[str]:
