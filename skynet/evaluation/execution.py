@@ -43,15 +43,18 @@ current_purse: contextvars.ContextVar[Purse | None] = contextvars.ContextVar("cu
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The records of a batch in the order asked for, and how many of them this attempt saw first: a replay counts
-    what it is served as the first attempt counted what it paid."""
+    """The records of a batch in the order asked for, and how many metric calls of theirs this attempt saw first: a
+    replay counts what it is served as the first attempt counted what it paid."""
 
     records: list[Record]
     paid: int
 
 
 class Execution:
-    """Executes evaluations for all doors of a run. `scope` names everything that results depend on besides the case."""
+    """Executes evaluations for all doors of a run. `scope` names everything that results depend on besides the case.
+
+    `concurrency` of them run at a time; `ahead` more may be begun, which then wait for a place at their model.
+    """
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class Execution:
         *,
         scope: str,
         concurrency: int,
+        ahead: int = 0,
         repeats: int,
         broken: BrokenGuard,
         ration: Ration,
@@ -79,8 +83,9 @@ class Execution:
         self._on_done = on_done
         self._cancel = cancel
         self._work = PaidWork(
-            runner, books, budget, concurrency=concurrency, broken=broken, cancel=cancel, on_done=on_done
-        )
+            runner, books, budget,
+            concurrency=concurrency, ahead=ahead, broken=broken, cancel=cancel, on_done=on_done,
+        )  # fmt: skip
         self._lock = threading.Lock()
         self._attempts: dict[tuple[str, str, int], int] = {}
 
@@ -112,8 +117,9 @@ class Execution:
         for job, record in zip(jobs, records, strict=True):
             if record.failure == "provider":  # told once; the next request asks the provider anew
                 self._next_attempt(job)
-        pairs_of_key = zip(jobs, records, strict=True)
-        return Batch(records, sum(self._ration.count(job.key, record.metric_called) for job, record in pairs_of_key))
+        called = [record.metric_called for record in records]
+        first = [self._ration.count(job.key, its) for job, its in zip(jobs, called, strict=True)]
+        return Batch(records, sum(new and its for new, its in zip(first, called, strict=True)))
 
     def run_one(
         self, artifact: Artifact, case: Case, repetition: int, split: str, purse: Purse | None = None
@@ -202,6 +208,10 @@ class Execution:
     def spent(self) -> Amounts:
         """What the run has spent by now."""
         return self._budget.spent
+
+    def drop_waiting(self, stop: Stop) -> None:
+        """Fail with `stop` what was asked for and not begun; what is under way ends, what is asked for later runs."""
+        self._work.drop_waiting(stop)
 
     def close(self) -> None:
         """Begin nothing any more, wait for what is under way, and end the threads."""

@@ -41,7 +41,8 @@ class Task:
 
 
 class PaidWork:
-    """Executes tasks, `concurrency` at a time, begun in the order in which they came.
+    """Executes tasks, `concurrency` at a time, begun in the order in which they came. `ahead` more are begun meanwhile:
+    they wait for a place at the model that all of them call, so that it never waits for the store.
 
     No thread waits for the store: a task goes to a thread when its begin is committed, its record goes to those who
     wait when its end is. What the two commits of neighbouring tasks share is one transaction.
@@ -54,6 +55,7 @@ class PaidWork:
         budget: Budget,
         *,
         concurrency: int,
+        ahead: int,
         broken: BrokenGuard,
         cancel: threading.Event,
         on_done: Callable[[str], None],
@@ -64,9 +66,9 @@ class PaidWork:
         self._broken = broken
         self._cancel = cancel
         self._on_done = on_done
-        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="skynet-case")
+        self._threads = ThreadPoolExecutor(concurrency + ahead, thread_name_prefix="skynet-case")
         self._lock = threading.Lock()
-        self._free = concurrency
+        self._free = concurrency + ahead
         self._waiting: deque[Task] = deque()
         self._under_way: dict[str, Future[Record]] = {}
         self._stop: Stop | None = None  # from then on, what waits is not begun
@@ -92,6 +94,14 @@ class PaidWork:
             )
         except SkynetError as error:
             self._begun(tasks, error)
+
+    def drop_waiting(self, stop: Stop) -> None:
+        """Fail with `stop` what waits and was not begun. What is under way ends, and what comes later is begun."""
+        with self._lock:
+            dropped = list(self._waiting)
+            self._waiting.clear()
+        for task in dropped:
+            self._drop(task, stop)
 
     def _take(self) -> list[Task]:
         stopped: list[Task] = []
@@ -160,7 +170,9 @@ class PaidWork:
         if record.fault is None:
             self._books.end(key, record, spent, lambda error: self._hand_out(task, error or record))
             return
-        if record.refused_for_good:
+        if record.refused_for_good and record.metric_called:
+            self._books.leave(key)  # as below, but `score()` was executed: a resumed run counts that call too
+        elif record.refused_for_good:
             self._books.cancel(key)  # the run ends now; a resumed one asks the provider anew
         else:
             self._books.end(key, record, spent)

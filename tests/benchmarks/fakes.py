@@ -19,6 +19,7 @@ from skynet.evaluation.case_run import CaseRunner
 from skynet.evaluation.evaluator import Evaluator, Splits, VersionBook
 from skynet.evaluation.execution import Execution
 from skynet.evaluation.guards import BrokenGuard, IdleGuard
+from skynet.evaluation.places import SHARE_AHEAD
 from skynet.evaluation.ration import Ration
 from skynet.evaluation.scoring import Metric
 from skynet.evaluation.standings import Standings
@@ -105,7 +106,10 @@ def doors(
             row = store.run(run)
         books, ration = RunBooks(store, row), Ration(metric_calls, 0)
         budget = Budget(Limits(metric_calls), spent=Amounts() if run is None else history_of(store, row, books).charged)
-        own = Gateway(models or ModelsSpec(), path.parent, ledger=Ledger(), environ={}, reserve=reserver(budget))
+        own = Gateway(
+            models or ModelsSpec(), path.parent, ledger=Ledger(), environ={}, reserve=reserver(budget),
+            concurrency=THREADS,
+        )  # fmt: skip
         gateway = JournaledModels(own, books.journal)
         target: Target = PythonTarget(FakePool(ran), gateway, 5.0)  # type: ignore[arg-type]
         if models is not None:
@@ -114,8 +118,9 @@ def doors(
         start = Artifact("text", "start")
         execution = Execution(
             CaseRunner(target, metric, 0), books, budget, CaseNames([*train, *val]), scope="bench",
-            concurrency=THREADS, repeats=1, broken=BrokenGuard(start.id, code_may_fail=False), ration=ration,
-            cancel=threading.Event(), on_done=gateway.forget,
+            concurrency=THREADS, ahead=0 if models is None else THREADS // SHARE_AHEAD, repeats=1,
+            broken=BrokenGuard(start.id, code_may_fail=False), ration=ration, cancel=threading.Event(),
+            on_done=gateway.forget,
         )  # fmt: skip
         versions = VersionBook("text", books, lambda content: None, lambda: budget.spent)
         splits = Splits({case.id: case for case in train}, {case.id: case for case in val})

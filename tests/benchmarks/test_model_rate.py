@@ -19,7 +19,7 @@ from tests.benchmarks.fakes import THREADS, Doors, cases, doors
 from tests.benchmarks.measure import medians_of_pairs
 
 LATENCY = 0.1
-VAL = cases(20 * THREADS)
+VAL = cases(64 * THREADS)  # so many that the last ones, which leave threads idle, weigh little
 # In a process of its own, as a model is: in ours it would compete with both clients.
 SERVER = f"""
 import sys
@@ -28,16 +28,19 @@ server = ModelServer("shipping")
 server.latency = {LATENCY}
 print(server.url, flush=True)
 sys.stdin.read()
+print(server.most_busy)
 """
 
 
 @pytest.fixture
 def url() -> Iterator[str]:
+    """A server that is asked by no more than 32 at a time."""
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", SERVER], stdin=pipe, stdout=pipe, text=True) as server:
         assert server.stdout is not None
         yield server.stdout.readline().strip()
-        server.communicate()
+        most_busy = server.communicate()[0]
+    assert int(most_busy) == THREADS
 
 
 def through_skynet(own: Doors, number: int) -> float:

@@ -167,9 +167,8 @@ def test_what_stops_the_run_stops_the_rest_of_its_batch(make_bench: Any) -> None
 
 
 def test_a_case_runs_with_the_same_random_seed_whatever_the_order(make_bench: Any) -> None:
-    bench = make_bench(data=rows())
-    random_run = 'import random\ndef run(artifact, input):\n    return random.random()\n'
-    (bench.folder / "run.py").write_text(random_run, encoding="utf-8")
+    random_run = "import random\ndef run(artifact, input):\n    return random.random()\n"
+    bench = make_bench(data=rows(), run=random_run)
     forth = run(bench, artifact("a"), "val0", "val1")
     back = run(bench, artifact("b"), "val1", "val0")
     assert [record.output for record in back] == [record.output for record in forth[::-1]]

@@ -28,11 +28,14 @@ class Runner:
         self.ran: list[str] = []
         self.go: threading.Event | None = None
         self.fails = False
+        self.refused: Record | None = None
 
     def run(self, artifact: Artifact, case: Case, repetition: int, cancel: threading.Event) -> Record:
         self.ran.append(case.id)
         if self.go is not None:
             assert self.go.wait(20)
+        if self.refused is not None:
+            return self.refused
         if self.fails:
             fault = Fault("raised", "no luck")
             return Record(artifact.id, case.id, repetition, "failed", "metric", fault=fault, metric_called=True)
@@ -42,7 +45,7 @@ class Runner:
 class Shop:
     """Paid work on a store of its own."""
 
-    def __init__(self, store: Store, concurrency: int) -> None:
+    def __init__(self, store: Store, concurrency: int, ahead: int = 0) -> None:
         self.store = store
         self.row, lock = store.start_run("shop", {}, {})
         lock.release()
@@ -55,14 +58,16 @@ class Shop:
             self.books,
             self.budget,
             concurrency=concurrency,
+            ahead=ahead,
             broken=BrokenGuard("", code_may_fail=False),
             cancel=self.cancel,
             on_done=lambda key: None,
         )
 
-    def give(self, count: int) -> list[Task]:
+    def give(self, count: int, first: int = 0) -> list[Task]:
         artifact = Artifact("text", "start")
-        jobs = [Job(artifact, Case(str(n), {"n": n}, None, "", n), 0, "val", f"key{n}") for n in range(count)]
+        numbers = range(first, first + count)
+        jobs = [Job(artifact, Case(str(n), {"n": n}, None, "", n), 0, "val", f"key{n}") for n in numbers]
         paid = self.budget.reserve_each(count, metric_calls=1)
         tasks = [Task(job, each, contextvars.copy_context()) for job, each in zip(jobs, paid, strict=True)]
         self.work.enter(tasks)
@@ -93,6 +98,17 @@ def test_only_as_many_as_there_are_threads_are_begun_at_a_time(store: Store) -> 
     shop.runner.go.set()
     assert [record.case for record in outcomes(tasks)] == ["0", "1", "2", "3", "4"]
     assert shop.in_flight() == []
+    shop.work.close()
+
+
+def test_those_that_wait_ready_for_a_place_at_the_model_are_begun_too(store: Store) -> None:
+    shop = Shop(store, 2, ahead=1)
+    shop.runner.go = threading.Event()
+    tasks = shop.give(5)
+    store.writer.submit()
+    assert shop.in_flight() == ["key0", "key1", "key2"]
+    shop.runner.go.set()
+    assert len(outcomes(tasks)) == 5
     shop.work.close()
 
 
@@ -153,3 +169,31 @@ def test_closing_drops_what_waits_and_stores_what_is_under_way(store: Store) -> 
     closing.join(20)
     assert [type(outcome) for outcome in outcomes(tasks)] == [Record, Stop, Stop]
     assert (shop.in_flight(), shop.budget.remaining.metric_calls) == ([], 99)
+
+
+def test_dropping_what_waits_leaves_what_is_under_way_and_what_comes_later(store: Store) -> None:
+    shop = Shop(store, 1)
+    shop.runner.go = threading.Event()
+    tasks = shop.give(3)
+    store.writer.submit()
+    stop = Stop("budget_seconds")
+    shop.work.drop_waiting(stop)
+    assert [task.future.exception(0) for task in tasks[1:]] == [stop, stop]
+    assert shop.budget.remaining.metric_calls == 99
+    later = shop.give(2, first=3)
+    shop.runner.go.set()
+    assert [type(outcome) for outcome in outcomes([tasks[0], *later])] == [Record] * 3
+    assert shop.runner.ran == ["0", "3", "4"]
+    shop.work.close()
+
+
+@pytest.mark.parametrize("executed", [True, False], ids=["inside score()", "in the target"])
+def test_a_refusal_for_good_is_charged_alike_by_this_run_and_a_resumed_one(store: Store, executed: bool) -> None:
+    shop = Shop(store, 1)
+    fault = Fault("provider", "no such key", data={"permanent": True})
+    shop.runner.refused = Record("v", "0", 0, "failed", "provider", fault=fault, metric_called=executed)
+    (found,) = outcomes(shop.give(1))
+    assert (found.reason, shop.runner.refused.refused_for_good) == ("provider", True)
+    shop.work.close()
+    assert shop.budget.spent.metric_calls == len(shop.in_flight()) == int(executed)
+    assert shop.books.known("key0") is None
