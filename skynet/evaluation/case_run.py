@@ -12,6 +12,7 @@ from skynet.engine import Failure
 from skynet.evaluation.guards import Stop
 from skynet.evaluation.record import Record
 from skynet.evaluation.scoring import Metric, MetricResult
+from skynet.evaluation.source_files import SourceChanged
 from skynet.target.base import Target, TargetResult, Ticket
 from skynet.workers.fault import Fault
 
@@ -26,6 +27,25 @@ def ticket_for(
 ) -> Ticket:
     """Return the ticket of one execution in a run with this seed."""
     return Ticket(case, version, repetition, seed_of(seed, case.id, repetition), cancel)
+
+
+def score_output(metric: Metric, ticket: Ticket, output: Any, measured: TargetResult | None) -> MetricResult:
+    """Score an output. Lets a stop of the run pass, with `scoring` as it was: see metric_call_counts()."""
+    try:
+        scored = metric.score(ticket.case, output, ticket, measured)
+    except SourceChanged:  # a new worker found that before it called `score()`
+        raise
+    except Stop as stop:
+        stop.scoring = True
+        raise
+    if scored.fault is not None and scored.fault.kind == "cancelled":
+        raise Stop("cancelled", scoring=scored.executed)
+    return scored
+
+
+def metric_call_counts(error: BaseException) -> bool:
+    """Whether what ended score_output() ended a metric call: a stop knows, of anything else it has to be assumed."""
+    return error.scoring if isinstance(error, Stop) else True
 
 
 class CaseRunner:
@@ -48,14 +68,7 @@ class CaseRunner:
 
     def score(self, ticket: Ticket, result: TargetResult) -> Record:
         """Score what a target returned."""
-        try:
-            scored = self._metric.score(ticket.case, result.output, ticket, result)
-        except Stop as stop:
-            stop.scoring = True
-            raise
-        if scored.fault is not None and scored.fault.kind == "cancelled":
-            raise Stop("cancelled", scoring=scored.executed)
-        return _scored(ticket, result, scored)
+        return _scored(ticket, result, score_output(self._metric, ticket, result.output, result))
 
     def failed(self, ticket: Ticket, result: TargetResult) -> Record:
         """Return the record of a run that ended with a fault."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from skynet.errors import SkynetError
 from skynet.evaluation.artifact_files import part_files
-from skynet.evaluation.worker_setup import PYTHON_ENTRY, Source, limits_of, worker_setup
+from skynet.evaluation.worker_setup import PYTHON_ENTRY, Source, limits_of, warm_pool, worker_setup
 from skynet.models.door import ModelDoor
 from skynet.models.keys import read_env_file
 from skynet.spec import Spec
@@ -53,7 +53,8 @@ def build_target(
         return _http(spec, environ)
     if target.kind == "python":
         setup = worker_setup(PYTHON_ENTRY, source or Path("run.py"), spec.root, spec.limits, environ, target.env)
-        return PythonTarget(_warm(setup, workers, endpoint), gateway, target.timeout, target.env, endpoint)
+        pool = _warm(setup, workers, endpoint, source or Path("run.py"))
+        return PythonTarget(pool, gateway, target.timeout, target.env, endpoint)
     if target.kind not in ("code", "command"):
         raise SkynetError(f"[target] kind = {target.kind!r} cannot be run by this version of Skynet")
     folder = PrivateFolder()
@@ -65,10 +66,10 @@ def build_target(
     return CommandTarget(calls, folder, _part_names(spec))
 
 
-def _warm(setup: WorkerSetup, workers: int, endpoint: Endpoint | None = None) -> WorkerPool:
-    pool = WorkerPool(setup if endpoint is None else replace(setup, endpoint=endpoint.base_url), workers)
-    pool.warm()
-    return pool
+def _warm(
+    setup: WorkerSetup, workers: int, endpoint: Endpoint | None = None, source: Source | None = None
+) -> WorkerPool:
+    return warm_pool(setup if endpoint is None else replace(setup, endpoint=endpoint.base_url), workers, source)
 
 
 def _code_setup(spec: Spec, folder: PrivateFolder, environ: Mapping[str, str]) -> WorkerSetup:
@@ -88,7 +89,7 @@ def program_pool(spec: Spec, environ: Mapping[str, str], workers: int) -> Worker
     """Return the workers of a DSPy program; the template, which imports dspy, begins to start."""
     setup = worker_setup(DSPY_ENTRY, program_path(spec), spec.root, spec.limits, environ, spec.target.env)
     outputs = list(spec.data.outputs) if spec.data else []
-    return _warm(replace(setup, config={**setup.config, "outputs": outputs}), workers)
+    return _warm(replace(setup, config={**setup.config, "outputs": outputs}), workers, source=program_path(spec))
 
 
 def program_path(spec: Spec) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from skynet.errors import SkynetError
+from skynet.evaluation.source_files import SourceFiles
 from skynet.metric.function import definition
 from skynet.spec import LimitsSpec
 from skynet.workers.limits import Limits, worker_environment
@@ -25,7 +26,15 @@ def metric_pool(
 ) -> WorkerPool:
     """Return a pool of metric workers whose template begins to start."""
     setup = worker_setup(METRIC_ENTRY, source, folder, limits, environ, passed)
-    pool = WorkerPool(setup, size)
+    return warm_pool(setup, size, source)
+
+
+def warm_pool(setup: WorkerSetup, size: int, source: Source | None) -> WorkerPool:
+    """Return a pool whose template begins to start; where its workers load files, these may not change meanwhile."""
+    if isinstance(source, Path):
+        pool = WorkerPool(setup, size, on_loaded=SourceFiles(source).check)
+    else:
+        pool = WorkerPool(setup, size)
     pool.warm()
     return pool
 
