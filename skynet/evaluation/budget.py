@@ -39,9 +39,11 @@ class BudgetSpent(SkynetError):
 class Reservation:
     """An amount set aside for one call: settled once with what the call cost, or released when it was not made."""
 
-    def __init__(self, budget: Budget, exact: Exact, role: str | None, hold: str | None, from_hold: Exact) -> None:
+    def __init__(
+        self, budget: Budget, exact: Exact, role: str | None, hold: str | None, from_hold: Exact, from_cap: int
+    ) -> None:
         self._budget, self._exact, self._role = budget, exact, role
-        self._hold, self._from_hold = hold, from_hold
+        self._hold, self._from_hold, self._from_cap = hold, from_hold, from_cap
         self._open = True
 
     @property
@@ -49,17 +51,28 @@ class Reservation:
         """What is set aside."""
         return self._exact.plain
 
-    def settle(self, metric_calls: int = 0, usd: float | None = 0.0, tokens: int = 0) -> None:
+    def settle(
+        self, metric_calls: int = 0, usd: float | None = 0.0, tokens: int = 0, *, lower_bound: bool = False
+    ) -> None:
         """Charge what the call cost and give the rest back. `usd=None`: unknown, so that the dollars are a lower bound.
 
-        A cost above the reservation is charged in full. Raises ValueError when it was settled or released before.
+        `lower_bound`: `usd` stands for a cost that nobody knows. A cost above the reservation is charged in
+        full. Raises ValueError when it was settled or released before.
         """
         actual = Exact.of(Amounts(metric_calls, usd or 0.0, tokens))
-        self._budget._close(self, actual, unpriced=usd is None)
+        self._budget._close(self, actual, unpriced=usd is None or lower_bound)
 
     def release(self) -> None:
         """Give all of it back: the call was not made."""
         self._budget._close(self, NOTHING, unpriced=False)
+
+
+@dataclass(slots=True)
+class Hold:
+    """What is left of a hold, and of what it holds of the caps of model roles, in trillionths of a dollar."""
+
+    left: Exact = NOTHING
+    caps: dict[str, int] = field(default_factory=dict)
 
 
 class Budget:
@@ -83,7 +96,7 @@ class Budget:
         self._lock = threading.Lock()
         self._spent = Exact.of(spent)
         self._reserved = NOTHING
-        self._holds: dict[str, Exact] = {}
+        self._holds: dict[str, Hold] = {}
         self._pico_by_role = {role: round(usd * PICO) for role, usd in (spent_by_role or {}).items()}  # and reserved
         self._spent_by_role = dict(self._pico_by_role)
         self._unpriced = False
@@ -104,19 +117,25 @@ class Budget:
         """Set the amount aside for each of `count` calls, for all or for none. Raises BudgetSpent."""
         return self._reserve(count, Amounts(metric_calls, usd or 0.0, tokens), role, None, unpriced=usd is None)
 
-    def hold(self, name: str, amounts: Amounts) -> None:
-        """Set `amounts` aside under a name, for a later pass; a second hold of a name replaces what is left of it.
+    def hold(self, name: str, amounts: Amounts, usd_by_role: Mapping[str, float] | None = None) -> None:
+        """Set `amounts` aside under a name, for a later pass, or what there is of them; `usd_by_role` of roles' caps.
 
-        Raises BudgetSpent when it does not fit; then the earlier hold stays.
+        A second hold of a name replaces what is left of the first.
         """
         with self._lock:
-            earlier = self._holds.pop(name, NOTHING)
-            try:
-                self._fit(Exact.of(amounts), self._free())
-            except BudgetSpent:
-                self._holds[name] = earlier
-                raise
-            self._holds[name] = Exact.of(amounts)
+            self._holds.pop(name, None)
+            free, limits, wanted = self._free(), self.limits, Exact.of(amounts)
+            left = Exact(
+                _at_most(wanted.metric_calls, limits.metric_calls, free.metric_calls),
+                _at_most(wanted.pico, limits.usd, free.pico),
+                _at_most(wanted.tokens, limits.tokens, free.tokens),
+            )
+            caps = {
+                role: min(round(usd * PICO), self._left_of_cap(role))
+                for role, usd in (usd_by_role or {}).items()
+                if role in limits.usd_by_role
+            }
+            self._holds[name] = Hold(left, caps)
 
     def drop(self, name: str) -> None:
         """Give back what is left of a hold."""
@@ -154,13 +173,13 @@ class Budget:
     @property
     def remaining(self) -> Limits:
         """What a call outside every hold can still reserve; None where there is no limit."""
+        return self._remaining(None)
+
+    def _remaining(self, drawn_on: str | None) -> Limits:
         with self._lock:
-            free, limits = self._free().plain, self.limits
+            free, limits = (self._free() + self._held(drawn_on)).plain, self.limits
             seconds = None if limits.seconds is None else max(limits.seconds - self.active_seconds, 0.0)
-            roles = {
-                role: max(round(cap * PICO) - self._pico_by_role.get(role, 0), 0) / PICO
-                for role, cap in limits.usd_by_role.items()
-            }
+            roles = {role: self._left_of_cap(role, drawn_on) / PICO for role in limits.usd_by_role}
         return Limits(
             None if limits.metric_calls is None else free.metric_calls,
             None if limits.usd is None else free.usd,
@@ -183,7 +202,16 @@ class Budget:
         """What the limits leave outside reservations and holds; parts without a limit are meaningless."""
         limits = self.limits
         total = Exact(limits.metric_calls or 0, round((limits.usd or 0.0) * PICO), limits.tokens or 0)
-        return total - self._spent - self._reserved - sum(self._holds.values(), NOTHING)
+        return total - self._spent - self._reserved - sum((hold.left for hold in self._holds.values()), NOTHING)
+
+    def _held(self, name: str | None) -> Exact:
+        """What is left of a hold; nothing where there is none."""
+        return self._holds[name].left if name is not None and name in self._holds else NOTHING
+
+    def _left_of_cap(self, role: str, drawn_on: str | None = None) -> int:
+        """What a role's cap leaves outside all holds but the one that is drawn on; never below zero."""
+        held = sum(hold.caps.get(role, 0) for name, hold in self._holds.items() if name != drawn_on)
+        return max(round(self.limits.usd_by_role[role] * PICO) - self._pico_by_role.get(role, 0) - held, 0)
 
     def _fit(self, wanted: Exact, free: Exact) -> None:
         """Raise BudgetSpent for the first part of `wanted` that is not free; a part that is not wanted always fits."""
@@ -195,13 +223,12 @@ class Budget:
         if limits.tokens is not None and wanted.tokens > max(free.tokens, 0):
             raise BudgetSpent("tokens", wanted.tokens, free.plain.tokens, limits.tokens)
 
-    def _fit_role(self, pico: int, role: str | None) -> None:
+    def _fit_role(self, pico: int, role: str | None, drawn_on: str | None) -> None:
         if role is None or role not in self.limits.usd_by_role:
             return
-        cap = self.limits.usd_by_role[role]
-        left = max(round(cap * PICO) - self._pico_by_role.get(role, 0), 0)
+        left = self._left_of_cap(role, drawn_on)
         if pico > left:
-            raise BudgetSpent("usd", pico / PICO, left / PICO, cap, role)
+            raise BudgetSpent("usd", pico / PICO, left / PICO, self.limits.usd_by_role[role], role)
 
     def _reserve(
         self, count: int, each: Amounts, role: str | None, hold: str | None, *, unpriced: bool
@@ -210,10 +237,9 @@ class Budget:
         if hold is None:
             self.check()
         with self._lock:
-            held = self._holds.get(hold, NOTHING) if hold is not None else NOTHING
             try:
-                self._fit(wanted, self._free() + held)
-                self._fit_role(wanted.pico, role)
+                self._fit(wanted, self._free() + self._held(hold))
+                self._fit_role(wanted.pico, role, hold)
             except BudgetSpent as spent:
                 if hold is None:
                     self._reason = self._reason or spent.reason
@@ -223,13 +249,16 @@ class Budget:
             return [self._set_aside(one, role, hold) for _ in range(count)]
 
     def _set_aside(self, one: Exact, role: str | None, hold: str | None) -> Reservation:
-        from_hold = NOTHING
-        if hold is not None:
-            held = self._holds.get(hold, NOTHING)
-            from_hold = one.lesser(held)
-            self._holds[hold] = held - from_hold
+        from_hold, from_cap = NOTHING, 0
+        held = None if hold is None else self._holds.get(hold)
+        if held is not None:
+            from_hold = one.lesser(held.left)
+            held.left -= from_hold
+            if role in held.caps:
+                from_cap = min(one.pico, held.caps[role])
+                held.caps[role] -= from_cap
         self._reserved += one
-        return Reservation(self, one, role, hold, from_hold)
+        return Reservation(self, one, role, hold, from_hold, from_cap)
 
     def _close(self, reservation: Reservation, actual: Exact, *, unpriced: bool) -> None:
         with self._lock:
@@ -243,14 +272,21 @@ class Budget:
             self._count_role(self._pico_by_role, role, actual.pico - reservation._exact.pico)
             self._count_role(self._spent_by_role, role, actual.pico)
             # What the call did not use goes back to where it came from; a dropped hold takes nothing back.
-            if reservation._hold in self._holds:
-                unused = reservation._from_hold - reservation._from_hold.lesser(actual)
-                self._holds[reservation._hold] += unused
+            hold = None if reservation._hold is None else self._holds.get(reservation._hold)
+            if hold is not None:
+                hold.left += reservation._from_hold - reservation._from_hold.lesser(actual)
+                if role in hold.caps:
+                    hold.caps[role] += max(reservation._from_cap - actual.pico, 0)
 
     @staticmethod
     def _count_role(books: dict[str, int], role: str | None, pico: int) -> None:
         if role is not None:
             books[role] = books.get(role, 0) + pico
+
+
+def _at_most(wanted: int, limit: float | None, free: int) -> int:
+    """Return what there is of it; all where there is no limit."""
+    return wanted if limit is None else max(min(wanted, free), 0)
 
 
 class Purse:
@@ -263,7 +299,12 @@ class Purse:
     def left(self) -> Amounts:
         """What is left of the hold."""
         with self._budget._lock:
-            return self._budget._holds.get(self._name, NOTHING).plain
+            return self._budget._held(self._name).plain
+
+    @property
+    def remaining(self) -> Limits:
+        """What a call that draws on the hold can still reserve; None where there is no limit."""
+        return self._budget._remaining(self._name)
 
     def reserve(
         self, metric_calls: int = 0, usd: float | None = 0.0, tokens: int = 0, role: str | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from skynet.artifact import Artifact
 from skynet.evaluation.amounts import Amounts
 from skynet.evaluation.record import Record
+from skynet.runs.case_costs import CostBook
 from skynet.runs.events import EventKind, Events
 from skynet.runs.journal import Journal
 from skynet.runs.store import RunRow, Store
@@ -16,12 +17,13 @@ from skynet.runs.writer import Then
 
 
 class RunBooks:
-    """Journal, versions and events of one run together."""
+    """Journal, versions, events and costs of one run together."""
 
-    def __init__(self, store: Store, run: RunRow) -> None:
+    def __init__(self, store: Store, run: RunRow, redact: Callable[[str], str] = str) -> None:
         self.journal = Journal(store, run)
-        self.events = Events(store, run)
+        self.events = Events(store, run, redact)
         self.versions = Versions(store, run)
+        self.costs = CostBook(store, run)
 
     def known(self, key: str) -> Record | None:
         """Return what an evaluation ended with, or None."""
@@ -83,6 +85,17 @@ class RunBooks:
         self.event(
             "accepted", f"accepted:{version}", version=version, reason="best on val", val=val,
             metric_calls=spent.metric_calls, usd=spent.usd,
+        )  # fmt: skip
+
+    def settled(self, version: str, val: float | None, spent: Amounts) -> None:
+        """Append which version is the best on val after all, where the last `accepted` event says otherwise."""
+        last = next((event for event in reversed(self.events.read()) if event.kind == "accepted"), None)
+        if last is None or (last.version, last.details["val"]) == (version, val):
+            return
+        self.event(
+            "accepted", f"accepted-after:{last.seq}", version=version,
+            reason="best on val, every failure counted as at the end", val=val, metric_calls=spent.metric_calls,
+            usd=spent.usd,
         )  # fmt: skip
 
     def state(self, reason: str) -> None:

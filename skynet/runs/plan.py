@@ -1,20 +1,27 @@
-"""What a budget must cover before anything is spent, and what it buys."""
+"""What a budget must cover before anything else is spent: check, the start's val pass, the sealed pass."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from skynet.artifact import Artifact
 from skynet.data.case import Case
-from skynet.evaluation.amounts import Amounts
-from skynet.evaluation.budget import Budget, BudgetSpent, Limits
+from skynet.data.dataset import sample_cases
+from skynet.evaluation.amounts import PICO, Amounts
+from skynet.evaluation.budget import Budget, Limits
+from skynet.evaluation.check_project import SAMPLES
 from skynet.evaluation.project import Project
 from skynet.models.calls import CallOptions, Scope, build_request, upper_bound
-from skynet.runs.money import History
 from skynet.target.prompt import render
 
+if TYPE_CHECKING:
+    from skynet.runs.case_costs import CaseCosts  # which loads SQLAlchemy, and a check shall not
+
 CHECK_CALLS = 7  # the most metric calls that the contract check makes
+HOLDS = ("check", "start", "sealed")
+MARGIN = 2  # a case may cost so many times what the check's dearest did
 
 
 class BudgetTooSmall(Exception):
@@ -22,68 +29,74 @@ class BudgetTooSmall(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What a pass costs at most: metric calls, tokens, and the dollars of each model role."""
+
+    metric_calls: int = 0
+    usd: Mapping[str, float] = field(default_factory=dict)
+    tokens: int = 0
+
+    @property
+    def amounts(self) -> Amounts:
+        """The same with the dollars of all roles together."""
+        return Amounts(self.metric_calls, sum(self.usd.values()), self.tokens)
+
+    def of(self, kind: str) -> float:
+        """Return one amount, by its name in `[budget]`; `usd_by_role.task` is a role's."""
+        if kind.startswith("usd_by_role."):
+            return self.usd.get(kind.removeprefix("usd_by_role."), 0.0)
+        amount: float = getattr(self.amounts, kind)
+        return amount
+
+    def __add__(self, other: Cost) -> Cost:
+        usd = {role: self.usd.get(role, 0.0) + other.usd.get(role, 0.0) for role in {**self.usd, **other.usd}}
+        return Cost(self.metric_calls + other.metric_calls, usd, self.tokens + other.tokens)
+
+    def or_more(self, other: Cost) -> Cost:
+        """Return the larger of the two in each amount."""
+        usd = {role: max(self.usd.get(role, 0.0), other.usd.get(role, 0.0)) for role in {**self.usd, **other.usd}}
+        return Cost(max(self.metric_calls, other.metric_calls), usd, max(self.tokens, other.tokens))
+
+
+@dataclass(frozen=True, slots=True)
 class Passes:
     """What the check, the start's val pass and the sealed pass cost at most."""
 
-    check: Amounts
-    start: Amounts
-    sealed: Amounts
+    check: Cost
+    start: Cost
+    sealed: Cost
 
     @property
-    def total(self) -> Amounts:
+    def total(self) -> Cost:
         """All of it."""
-        parts = (self.check, self.start, self.sealed)
-        return Amounts(
-            sum(part.metric_calls for part in parts),
-            sum(part.usd for part in parts),
-            sum(part.tokens for part in parts),
-        )
+        return self.check + self.start + self.sealed
 
 
 def plan_passes(project: Project, start: Artifact | None) -> Passes:
-    """Return the passes of a run. Dollars and tokens are known for chat targets with a price; elsewhere they are 0."""
+    """Return the passes of a run, before it. Dollars and tokens are known of chat's own calls; others are not in it."""
     data, repeats = project.dataset, project.spec.evaluation.repeats
+    samples = sample_cases(data, SAMPLES, project.seed)
     return Passes(
-        check=Amounts(CHECK_CALLS),
+        check=replace(_pass(project, start, samples, 1), metric_calls=CHECK_CALLS),
         start=_pass(project, start, data.val, repeats),
         sealed=_pass(project, start, data.test, 2 * repeats),
     )
 
 
-def left_to_pay(passes: Passes, history: History, added: bool) -> Passes:
-    """Return what of the passes earlier attempts have not paid yet.
-
-    What the search paid first stands for check and start. With a budget added after a verdict, a new best version may
-    need a sealed pass of its own.
-    """
-    early = history.paid.metric_calls - history.tested
-    check = min(passes.check.metric_calls, max(0, passes.check.metric_calls - early))
-    start = max(0, passes.start.metric_calls - max(0, early - passes.check.metric_calls))
-    sealed = passes.sealed.metric_calls - history.tested
-    if added and history.tested:
-        sealed = max(sealed, passes.sealed.metric_calls // 2)
-    return Passes(
-        check=Amounts(check),
-        start=_share(passes.start, start),
-        sealed=_share(passes.sealed, max(0, sealed)),
-    )
+def _pass(project: Project, start: Artifact | None, cases: Sequence[Case], times: int) -> Cost:
+    usd, tokens = (0.0, 0) if start is None or not known_beforehand(project) else _chat_costs(project, start, cases)
+    return Cost(len(cases) * times, {"task": usd * times} if usd else {}, tokens * times)
 
 
-def _share(whole: Amounts, calls: int) -> Amounts:
-    part = calls / whole.metric_calls if whole.metric_calls else 0.0
-    return Amounts(calls, whole.usd * part, int(whole.tokens * part))
+def known_beforehand(project: Project) -> bool:
+    """Whether the target makes one model call a case, which can be told before it is made."""
+    return project.spec.target.kind == "chat" and project.spec.models.task is not None
 
 
-def _pass(project: Project, start: Artifact | None, cases: Sequence[Case], times: int) -> Amounts:
-    usd, tokens = (0.0, 0) if start is None else _case_costs(project, start, cases)
-    return Amounts(len(cases) * times, usd * times, tokens * times)
-
-
-def _case_costs(project: Project, start: Artifact, cases: Sequence[Case]) -> tuple[float, int]:
+def _chat_costs(project: Project, start: Artifact, cases: Sequence[Case]) -> tuple[float, int]:
     """Return the most dollars and tokens of one chat call for each case."""
     spec = project.spec
-    if spec.target.kind != "chat" or spec.models.task is None:
-        return 0.0, 0
+    assert spec.models.task is not None
     price = project.gateway.price("task")
     options = CallOptions(choices=spec.target.choices)
     usd, tokens = 0.0, 0
@@ -95,42 +108,105 @@ def _case_costs(project: Project, start: Artifact, cases: Sequence[Case]) -> tup
     return usd, tokens
 
 
-def set_aside(budget: Budget, passes: Passes, *, resumed: bool = False) -> None:
-    """Hold what the passes cost. Raises BudgetTooSmall, with nothing held.
+def with_measured(passes: Passes, costs: CaseCosts, at_once: int) -> Passes:
+    """Add what start and sealed pass cost at twice the dearest case; `at_once` evaluations run at a time.
 
-    Requests in flight at a stop stay charged, so a resumed run may be left with less: it holds what there is.
+    `costs` are of the roles that are not in the passes yet.
     """
-    names = ("check", "start", "sealed")
-    try:
-        for name in names:
-            amounts = getattr(passes, name)
-            budget.hold(name, _within(amounts, budget.remaining) if resumed else amounts)
-    except BudgetSpent as spent:
-        for name in names:
-            budget.drop(name)
-        raise BudgetTooSmall(_needed(passes, spent)) from None
-
-
-def _within(amounts: Amounts, left: Limits) -> Amounts:
-    return Amounts(
-        amounts.metric_calls if left.metric_calls is None else min(amounts.metric_calls, left.metric_calls),
-        amounts.usd if left.usd is None else min(amounts.usd, left.usd),
-        amounts.tokens if left.tokens is None else min(amounts.tokens, left.tokens),
+    return replace(
+        passes,
+        start=passes.start + at_dearest(costs, passes.start.metric_calls, at_once),
+        sealed=passes.sealed + at_dearest(costs, passes.sealed.metric_calls, at_once),
     )
 
 
-def _needed(passes: Passes, spent: BudgetSpent) -> str:
-    total = passes.total
-    parts = (
-        f"{passes.check.metric_calls} for the contract check, {passes.start.metric_calls} for the start on val, "
-        f"{passes.sealed.metric_calls} for start and best on test"
+def at_dearest(costs: CaseCosts, evaluations: int, at_once: int) -> Cost:
+    """Return twice what so many evaluations cost when each is the dearest.
+
+    In a pass of few evaluations that is less than what the calls under way set aside, which must fit as well.
+    """
+    calls = min(evaluations, at_once)
+    usd = {
+        role: max(MARGIN * cost.usd * evaluations, cost.usd * evaluations + cost.call_usd * calls)
+        for role, cost in costs.items()
+    }
+    tokens = (
+        max(MARGIN * cost.tokens * evaluations, cost.tokens * evaluations + cost.call_tokens * calls)
+        for cost in costs.values()
     )
-    smallest = {
-        "metric_calls": f"metric_calls = {total.metric_calls} ({parts})",
-        "usd": f"usd = {total.usd:.4f} (the most that these passes can cost)",
-        "tokens": f"tokens = {total.tokens} (the most that these passes can take)",
-    }[spent.kind]
-    return (
-        f"the budget is too small for a run: [budget] {spent.kind} is {spent.limit:g}; the smallest that would do is "
-        f"{smallest}, and a search needs more than that. Nothing was spent."
+    return Cost(0, usd, sum(tokens))
+
+
+def left_to_pay(passes: Passes, early: int, tested: int, added: bool) -> Passes:
+    """Return what of the passes is not paid yet, after `tested` metric calls on test cases and `early` others.
+
+    What was paid first stands for check and start. With any limit raised (`added`) after a verdict, a new best version
+    may need a sealed pass of its own.
+    """
+    check = max(0, passes.check.metric_calls - early)
+    start = max(0, passes.start.metric_calls - max(0, early - passes.check.metric_calls))
+    sealed = passes.sealed.metric_calls - tested
+    if added and tested:
+        sealed = max(sealed, passes.sealed.metric_calls // 2)
+    return Passes(
+        check=_share(passes.check, check),
+        start=_share(passes.start, start),
+        sealed=_share(passes.sealed, max(0, sealed)),
     )
+
+
+def _share(whole: Cost, calls: int) -> Cost:
+    part = calls / whole.metric_calls if whole.metric_calls else 0.0
+    return Cost(calls, {role: usd * part for role, usd in whole.usd.items()}, int(whole.tokens * part))
+
+
+def set_aside(budget: Budget, passes: Passes) -> None:
+    """Hold what the passes cost, or what there is of it: requests in flight at a stop stay charged."""
+    for name in HOLDS:
+        budget.drop(name)
+    for name in HOLDS:
+        cost: Cost = getattr(passes, name)
+        budget.hold(name, cost.amounts, cost.usd)
+
+
+def refuse_small(limits: Limits, passes: Passes, told: str) -> None:
+    """Raise BudgetTooSmall when the passes are above the limits; the text ends with what is `told`."""
+    short = short_of(limits, passes)
+    if short:
+        given = ", ".join(f"{kind} is {limit:.12g}" for kind, limit in short.items())
+        raise BudgetTooSmall(
+            f"the budget is too small for a run: [budget] {given}; the smallest that would do is "
+            f"{needed_of(short, passes)}, and a search needs more than that. {told}"
+        )
+
+
+def short_of(limits: Limits, passes: Passes) -> dict[str, float]:
+    """Return the limits that the passes are above, by their names in `[budget]`."""
+    caps = {f"usd_by_role.{role}": cap for role, cap in limits.usd_by_role.items()}
+    every = {"metric_calls": limits.metric_calls, "usd": limits.usd, "tokens": limits.tokens, **caps}
+    return {
+        kind: limit
+        for kind, limit in every.items()
+        if limit is not None and round(passes.total.of(kind) * PICO) > round(limit * PICO)
+    }
+
+
+def needed_of(kinds: Iterable[str], passes: Passes) -> str:
+    """Return what the passes need of each kind, and for what."""
+    return " and ".join(f"{kind} = {shown(kind, passes.total.of(kind))} ({_parts(kind, passes)})" for kind in kinds)
+
+
+def _parts(kind: str, passes: Passes) -> str:
+    check, start, sealed = (shown(kind, part.of(kind)) for part in (passes.check, passes.start, passes.sealed))
+    first = "contract check and first version" if "reflection" in passes.check.usd else "the contract check"
+    return f"{check} for {first}, {start} for the start on val, {sealed} for start and best on test"
+
+
+def shown(kind: str, amount: float) -> str:
+    """Return an amount of a kind as text: dollars to four places or three digits, rounded up, so that they do."""
+    if not kind.startswith("usd"):
+        return str(round(amount))
+    pico = round(amount * PICO)
+    places = min(12, max(4, 15 - len(str(pico)))) if pico else 4
+    step = PICO // 10**places
+    return f"{-(-pico // step) * step / PICO:.{places}f}"

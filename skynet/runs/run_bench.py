@@ -11,14 +11,15 @@ from typing import Any
 from skynet.artifact import Artifact
 from skynet.data.case import Case
 from skynet.evaluation.budget import BudgetSpent, Reservation
-from skynet.evaluation.case_run import ticket_for
+from skynet.evaluation.case_run import metric_call_counts, score_output, ticket_for
 from skynet.evaluation.check_project import measured_of
-from skynet.evaluation.execution import Execution, Purse
+from skynet.evaluation.execution import Execution, Purse, current_purse
 from skynet.evaluation.guards import Stop
 from skynet.evaluation.project import Project
 from skynet.evaluation.ration import Ration
 from skynet.evaluation.record import Record
 from skynet.evaluation.scoring import MetricResult, as_record, as_result
+from skynet.models.calls import current_place
 from skynet.runs.books import RunBooks
 from skynet.workers.fault import Fault
 from skynet.workers.frames import pack
@@ -45,6 +46,7 @@ class RunBench:
         self._ration = ration
         self._splits = splits
         self._cancel = cancel
+        self.scored: list[str] = []  # the keys of outputs that were scored without a target call
 
     def load_metric(self) -> Outcome:
         """Load the metric into a worker."""
@@ -64,6 +66,7 @@ class RunBench:
         version = f"output:{_digest(output)}"
         named = f"check|{self._execution.scope}|{version}|{case.content_hash}|{repetition}"
         key = hashlib.sha256(named.encode()).hexdigest()[:32]
+        self.scored.append(key)
         known = self._books.known(key)
         if known is not None:
             self._ration.count(key, known.metric_called)
@@ -74,21 +77,29 @@ class RunBench:
             {"version": version, "case_id": case.id, "case_hash": case.content_hash, "repetition": repetition,
              "split": "check"},
         )  # fmt: skip
+        tokens = current_place.set(key), current_purse.set(self._purse)
         try:
             ticket = ticket_for(self._project.seed, version, case, repetition, self._cancel)
             measured = None if like is None else measured_of(like)
-            result = self._project.metric.score(case, output, ticket, measured)
-            if result.fault is not None and result.fault.kind == "cancelled":
-                raise Stop("cancelled")
-        except BaseException:  # score() was under way: it counts
-            reservation.settle(metric_calls=1)
-            self._books.leave(key)
+            result = score_output(self._project.metric, ticket, output, measured)
+        except BaseException as error:
+            self._give_up(key, reservation, metric_call_counts(error))
             raise
+        finally:
+            current_place.reset(tokens[0])
+            current_purse.reset(tokens[1])
         reservation.settle(metric_calls=int(result.executed))
         self._ration.count(key, result.executed)
         self._books.end(key, as_record(result, version, case.id, repetition, output), 0)
         return result
 
+    def _give_up(self, key: str, reservation: Reservation, scored: bool) -> None:
+        if scored:
+            reservation.settle(metric_calls=1)
+            self._books.leave(key)
+        else:
+            reservation.release()
+            self._books.cancel(key)
 
     def _reserve(self) -> Reservation:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from skynet.artifact import Artifact
@@ -14,6 +14,8 @@ from skynet.evaluation.record import Record
 from skynet.summary.aggregate import mean_of
 from skynet.summary.comparison import Comparison, compare
 from skynet.summary.coverage import Coverage, count_coverage
+
+EPSILON = 1e-9  # scores as close as this are the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +82,9 @@ class Verdict:
         return self.best is not None and self.rejected is None
 
 
-def affordable(test: Sequence[Case], seed: int, calls_a_case: int, left: int | None) -> list[Case]:
-    """Return the test cases that `left` metric calls pay for, all or the first ones, in seeded order."""
-    count = len(test) if left is None else left // calls_a_case
-    return seeded_order(test, [f"verdict:{case.id}" for case in test], seed)[:count]
+def sealed_order(test: Sequence[Case], seed: int) -> list[Case]:
+    """Return the test cases in the order in which a budget pays for them: seeded, whatever order the rows have."""
+    return seeded_order(test, [f"verdict:{case.id}" for case in test], seed)
 
 
 def sealed_pass(
@@ -93,20 +94,15 @@ def sealed_pass(
     cases: Sequence[Case],
     purse: Purse,
     failure_value: float,
+    room: Callable[[], int],
 ) -> Passes:
-    """Run start and best on the cases, or on the first ones where the budget does not last.
+    """Run start and best on the cases, as many at a time as there is `room` for, until there is none any more.
 
     Raises VerdictFailed, or a stop of the run.
     """
     versions = [start] if best is None else [start, best]
-    pairs = [(version, case) for case in cases for version in versions]
-    try:
-        records = execution.run(pairs, "test", purse).records
-    except Stop as stop:
-        records = _paid_for(execution, versions, cases)
-        if not records or not stop.reason.startswith("budget_"):
-            raise
-    records, failed = _again(execution, records, pairs, purse)
+    records = _first_cases(execution, versions, cases, purse, room)
+    records, failed = _again(execution, records, [(version, case) for case in cases for version in versions], purse)
     lowest = min([failure_value, *(record.score for record in records if record.score is not None)])
     passes = [
         SealedPass(version.id, tuple(record for record in records if record.version == version.id), lowest)
@@ -118,15 +114,51 @@ def sealed_pass(
     return both
 
 
-def _paid_for(execution: Execution, versions: Sequence[Artifact], cases: Sequence[Case]) -> list[Record]:
-    """Return the records of the first cases that every version was run on."""
+def _first_cases(
+    execution: Execution, versions: Sequence[Artifact], cases: Sequence[Case], purse: Purse, room: Callable[[], int]
+) -> list[Record]:
+    """Return the records of the cases that an earlier attempt paid, and of the first others that the budget pays for.
+
+    A kill leaves gaps, and so does a stop inside a batch: what comes after a gap may have ended, and counts in every
+    attempt. Raises the stop when it leaves no case at all.
+    """
     records: list[Record] = []
-    for case in cases:
-        found = [execution.known(version, case) for version in versions]
-        if not all(found):
-            break
-        records += [record for of_version in found for record in of_version]
-    return records
+
+    def run(chosen: Sequence[Case]) -> Stop | None:
+        """Take in the cases; of those that the budget stopped, the ones that are paid. Return that stop."""
+        pairs = [(version, case) for case in chosen for version in versions]
+        try:
+            records.extend(execution.run(pairs, "test", purse).records)
+        except Stop as stop:
+            if not stop.reason.startswith("budget_"):
+                raise
+            records.extend(record for case in chosen for record in _paid_for(execution, versions, case))
+            return stop
+        return None
+
+    paid = {case.id for case in cases if _paid_for(execution, versions, case)}
+    stopped = run([case for case in cases if case.id in paid])
+    left = [case for case in cases if case.id not in paid]
+    while stopped is None and (chosen := left[: room()]):
+        stopped = run(chosen)
+        left = left[len(chosen) :]
+    if stopped is None:
+        for case in left:  # there is room for no whole one, but a part of it may be paid
+            stopped = run([case]) or stopped
+    if stopped is not None and not records:
+        raise stopped
+    return _in_order(records, cases)
+
+
+def _in_order(records: Sequence[Record], cases: Sequence[Case]) -> list[Record]:
+    places = {case.id: place for place, case in enumerate(cases)}
+    return sorted(records, key=lambda record: places[record.case])
+
+
+def _paid_for(execution: Execution, versions: Sequence[Artifact], case: Case) -> list[Record]:
+    """Return the records of a case that every version was run on; none of another."""
+    found = [execution.known(version, case) for version in versions]
+    return [record for of_version in found for record in of_version] if all(found) else []
 
 
 def _again(
@@ -158,3 +190,11 @@ def judge(
     """Return the verdict on two sealed passes; `span` is the score's range."""
     comparison = None if best is None else compare(start.values, best.values, span=span, seed=seed)
     return Verdict(start, best, comparison, cases, left_out)
+
+
+def span_of(passes: Passes, lowest: float, maximum: float, highest: float | None) -> float:
+    """Return the score's range: from the lowest value to the maximum, or what was seen where that is unknown."""
+    if maximum != float("inf"):
+        return max(maximum - lowest, EPSILON)
+    seen = [value for one in passes if one is not None for value in one.values.values() if value is not None]
+    return max(max([*seen, lowest if highest is None else highest]) - lowest, EPSILON)

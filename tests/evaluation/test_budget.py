@@ -189,23 +189,45 @@ def test_a_hold_is_kept_from_all_other_calls() -> None:
     budget.reserve(metric_calls=4)
 
 
-def test_a_hold_that_does_not_fit_is_refused_and_is_no_finish_reason() -> None:
-    budget = Budget(Limits(metric_calls=10))
+def test_a_hold_takes_what_there_is_and_is_no_finish_reason() -> None:
+    budget = Budget(Limits(metric_calls=10, usd=1.0), spent=Amounts(usd=0.75))
     budget.hold("start", Amounts(metric_calls=6))
-    with pytest.raises(BudgetSpent, match="needs 5, 4 of 10"):
-        budget.hold("verdict", Amounts(metric_calls=5))
+    budget.hold("verdict", Amounts(5, 0.5, 7))
+    assert budget.draw("verdict").left == Amounts(4, 0.25, 7)
+    assert (budget.remaining.metric_calls, budget.remaining.usd) == (0, 0.0)
     assert budget.finish_reason is None
-    assert budget.remaining.metric_calls == 4
 
 
-def test_a_second_hold_of_a_name_replaces_the_first_or_leaves_it() -> None:
+def test_a_second_hold_of_a_name_replaces_the_first() -> None:
     budget = Budget(Limits(usd=10.0))
     budget.hold("verdict", Amounts(usd=6.0))
     budget.hold("verdict", Amounts(usd=8.0))
     assert budget.remaining.usd == 2.0
+    budget.hold("verdict", Amounts(usd=11.0))
+    assert budget.draw("verdict").left == Amounts(usd=10.0)
+
+
+def test_a_hold_keeps_its_share_of_a_roles_cap() -> None:
+    budget = Budget(Limits(usd=10.0, usd_by_role={"task": 1.0}))
+    budget.hold("verdict", Amounts(usd=2.0), {"task": 0.75, "metric": 1.25})
+    assert budget.remaining.usd_by_role == {"task": 0.25}
+    assert budget.draw("verdict").remaining.usd_by_role == {"task": 1.0}
+    with pytest.raises(BudgetSpent, match=r"usd_by_role.task is spent: needs 0.5, 0.25 of 1"):
+        budget.reserve(usd=0.5, role="task")
+    budget.draw("verdict").reserve(usd=0.5, role="task").settle(usd=0.25)
+    assert budget.remaining.usd_by_role == {"task": 0.25}
+    assert budget.draw("verdict").remaining.usd_by_role == {"task": 0.75}
+    budget.drop("verdict")
+    assert budget.remaining.usd_by_role == {"task": 0.75}
+
+
+def test_a_hold_takes_what_there_is_of_a_cap() -> None:
+    budget = Budget(Limits(usd_by_role={"task": 1.0}), spent_by_role={"task": 0.75})
+    budget.hold("verdict", Amounts(usd=2.0), {"task": 2.0})
+    assert budget.remaining.usd_by_role == {"task": 0.0}
+    budget.draw("verdict").reserve(usd=0.25, role="task")
     with pytest.raises(BudgetSpent):
-        budget.hold("verdict", Amounts(usd=11.0))
-    assert budget.draw("verdict").left == Amounts(usd=8.0)
+        budget.draw("verdict").reserve(usd=0.01, role="task")
 
 
 def test_a_dropped_hold_is_free_again() -> None:
@@ -262,6 +284,7 @@ class Books(RuleBasedStateMachine):
         self.open: list[Reservation] = []
         self.charged = [0, 0]
         self.refusals: list[BudgetSpent] = []
+        self.held_caps: dict[str, float] = {}
 
     def take(self, door: Budget | Purse, count: int, calls: int, usd: float, role: str | None) -> None:
         try:
@@ -275,22 +298,29 @@ class Books(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from("ab"), calls=st.integers(0, 3), usd=CENTS, role=st.sampled_from([None, "task"]))
     def draw(self, name: str, calls: int, usd: float, role: str | None) -> None:
-        before = self.budget.draw(name).left
-        fits = calls <= before.metric_calls and usd <= before.usd and role is None
+        before, cap = self.budget.draw(name).left, self.held_caps.get(name, 0.0)
+        fits = calls <= before.metric_calls and usd <= before.usd and (role is None or usd <= cap)
         taken = len(self.open)
         self.take(self.budget.draw(name), 1, calls, usd, role)
         assert len(self.open) == taken + 1 or not fits  # what is held is there when it is needed
+        if role is not None and len(self.open) > taken:
+            self.held_caps[name] = max(cap - usd, 0.0)  # what comes back later is not counted on
 
-    @rule(name=st.sampled_from("ab"), calls=st.integers(0, 10), usd=CENTS)
-    def hold(self, name: str, calls: int, usd: float) -> None:
-        try:
-            self.budget.hold(name, Amounts(calls, usd))
-        except BudgetSpent as spent:
-            self.refusals.append(spent)
+    @rule(name=st.sampled_from("ab"), calls=st.integers(0, 10), usd=CENTS, cap=CENTS)
+    def hold(self, name: str, calls: int, usd: float, cap: float) -> None:
+        self.budget.drop(name)
+        there = self.budget.remaining
+        self.budget.hold(name, Amounts(calls, usd), {"task": cap})
+        assert there.metric_calls is not None
+        assert there.usd is not None
+        left = self.budget.draw(name).left
+        assert left == Amounts(min(calls, there.metric_calls), min(usd, there.usd))
+        self.held_caps[name] = round(min(cap, there.usd_by_role["task"]), 9)
 
     @rule(name=st.sampled_from("ab"))
     def drop(self, name: str) -> None:
         self.budget.drop(name)
+        self.held_caps.pop(name, None)
 
     @precondition(lambda self: self.open)
     @rule(data=st.data(), share=st.integers(0, 2))

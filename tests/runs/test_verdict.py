@@ -6,7 +6,7 @@ import pytest
 
 from skynet.data.case import Case
 from skynet.evaluation.record import Record
-from skynet.runs.verdict import SealedPass, affordable, judge
+from skynet.runs.verdict import SealedPass, judge, sealed_order
 from tests.evaluation.records import failed, scored, unmeasured
 
 CASES = [Case(str(number), {"text": str(number)}, None, "rows.jsonl", number) for number in range(20)]
@@ -20,22 +20,16 @@ def ids(cases: list[Case]) -> list[str]:
     return [case.id for case in cases]
 
 
-@pytest.mark.parametrize(("left", "count"), [(None, 20), (40, 20), (99, 20), (39, 19), (7, 3), (1, 0), (0, 0)])
-def test_the_verdict_takes_as_many_cases_as_are_paid_for(left: int | None, count: int) -> None:
-    assert len(affordable(CASES, 0, 2, left)) == count
-
-
-def test_the_cases_are_the_first_in_seeded_order() -> None:
-    everything = ids(affordable(CASES, 5, 2, None))
+def test_the_order_in_which_cases_are_paid_is_seeded_and_not_that_of_the_rows() -> None:
+    everything = ids(sealed_order(CASES, 5))
     assert sorted(everything) == sorted(ids(CASES))
     assert everything != ids(CASES)
-    assert ids(affordable(CASES, 5, 2, 14)) == everything[:7]
-    assert ids(affordable(CASES[::-1], 5, 2, 14)) == everything[:7]
-    assert ids(affordable(CASES, 6, 2, 14)) != everything[:7]
+    assert ids(sealed_order(CASES[::-1], 5)) == everything
+    assert ids(sealed_order(CASES, 6)) != everything
 
 
-def test_the_chosen_cases_are_not_the_ones_at_the_top_of_the_file() -> None:
-    chosen = Counter(case for seed in range(200) for case in ids(affordable(CASES, seed, 2, 20)))
+def test_the_first_cases_are_not_the_ones_at_the_top_of_the_file() -> None:
+    chosen = Counter(case for seed in range(200) for case in ids(sealed_order(CASES, seed)[:10]))
     assert min(chosen[case.id] for case in CASES) > 60  # 100 of 200 are to be expected
 
 
