@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 Message = Mapping[str, Any]
+Reach = Literal["attempt", "request", "model"]  # what a fault spoils
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +47,18 @@ class RawReply:
 
 
 class ProviderFault(Exception):
-    """One failed attempt. A transient one is tried again, after `retry_after` seconds where the provider named them.
+    """One failed attempt. `reach`: `attempt` is tried again, after `retry_after` seconds where the provider named them;
+    `request` fails the case that asked, and another may pass; `model` would meet every request, so the run ends.
 
     `words` are the provider's; the gateway removes keys from them before anybody sees them.
     """
 
     def __init__(
-        self, words: str, *, transient: bool, status: int | None = None, retry_after: float | None = None
+        self, words: str, reach: Reach, *, status: int | None = None, retry_after: float | None = None
     ) -> None:
         super().__init__(words)
         self.words = words
-        self.transient = transient
+        self.reach = reach
         self.status = status
         self.retry_after = retry_after
 

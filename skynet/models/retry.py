@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from skynet.errors import SkynetError
 from skynet.models.backend import ProviderFault, RawReply
+from skynet.models.faults import joined
 from skynet.models.helpers import HELPERS
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 SLICE = 0.02  # seconds between two looks at the cancel flags
-LOOK = 0.1  # the same while a request is under way, of which there may be many
+LOOK = 0.25  # the same while a request is under way, of which there may be many
 
 T = TypeVar("T")
 
@@ -36,14 +37,16 @@ class Cancelled(SkynetError):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Waits double from `first_wait` to `longest_wait` seconds, which caps a provider's Retry-After as well.
+    """Waits double from `first_wait` to `longest_wait` seconds; a provider's Retry-After is waited out instead.
 
-    No new attempt is made after `attempts`, or later than `give_up_after` seconds after the first.
+    One that asks for more than `longest_asked` seconds has a limit by the hour or day: no request is made before, so
+    the run ends. No new attempt is made after `attempts`, or later than `give_up_after` seconds after the first.
     """
 
     attempts: int = 5
     first_wait: float = 0.5
     longest_wait: float = 60.0
+    longest_asked: float = 600.0
     give_up_after: float = 600.0
 
     def wait(self, state: RetryCallState) -> float:
@@ -52,9 +55,19 @@ class RetryPolicy:
 
         error = state.outcome.exception() if state.outcome is not None else None
         if isinstance(error, ProviderFault) and error.retry_after is not None:
-            return min(max(error.retry_after, 0.0), self.longest_wait)
+            return max(error.retry_after, 0.0)
         jitter = self.first_wait / 2
         return wait_exponential_jitter(multiplier=self.first_wait, max=self.longest_wait, jitter=jitter)(state)
+
+    def judged(self, fault: ProviderFault) -> ProviderFault:
+        """Return the fault, as one of the model where the provider asks for a longer wait than we have."""
+        if fault.reach != "attempt" or fault.retry_after is None or fault.retry_after <= self.longest_asked:
+            return fault
+        words = (
+            f"It asks to wait {fault.retry_after:.0f} s before the next request; Skynet waits at most "
+            f"{self.longest_asked:g} s. What is paid is kept: try again then, a run with `skynet runs resume`."
+        )
+        return ProviderFault(joined(fault.words, words), "model", status=fault.status)
 
 
 class WaitClock(Protocol):
@@ -126,6 +139,7 @@ class Halt:
                 while not slots.acquire(timeout=SLICE):
                     self.check()
         try:
+            self.check()  # a flag may have been set together with the slot
             yield
         finally:
             slots.release()
@@ -134,20 +148,28 @@ class Halt:
 def with_retries(attempt: Callable[[], RawReply], policy: RetryPolicy, halt: Halt) -> RawReply:
     """Call `attempt` until it answers. Raises the last ProviderFault, or Cancelled."""
     began = time.monotonic()
+
+    def judged() -> RawReply:
+        try:
+            return attempt()
+        except ProviderFault as fault:
+            found = policy.judged(fault)
+        raise found
+
     try:
-        return attempt()
+        return judged()
     except ProviderFault as fault:
-        if not fault.transient:
+        if fault.reach != "attempt":
             raise
         first = fault
-    return _again(attempt, first, policy, halt, policy.give_up_after - (time.monotonic() - began))
+    return _again(judged, first, policy, halt, policy.give_up_after - (time.monotonic() - began))
 
 
 def _again(
     attempt: Callable[[], RawReply], first: ProviderFault, policy: RetryPolicy, halt: Halt, seconds: float
 ) -> RawReply:
     """Go on after a first attempt that met `first`; only then are the retries worth their cost."""
-    from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_after_delay
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_before_delay
 
     met = [first]
 
@@ -157,9 +179,9 @@ def _again(
         return attempt()
 
     retrying = Retrying(
-        stop=stop_after_attempt(policy.attempts) | stop_after_delay(seconds),
+        stop=stop_after_attempt(policy.attempts) | stop_before_delay(seconds),
         wait=policy.wait,
-        retry=retry_if_exception(lambda error: isinstance(error, ProviderFault) and error.transient),
+        retry=retry_if_exception(lambda error: isinstance(error, ProviderFault) and error.reach == "attempt"),
         sleep=halt.sleep,
         reraise=True,
     )

@@ -29,6 +29,10 @@ class Seeded:
         """Return the price of the role's model, None when nobody names one."""
         return self._door.price(role)
 
+    def check(self, role: Role) -> None:
+        """Raise SkynetError where the role's model cannot be used, without asking it."""
+        self._door.check(role)
+
     def complete(self, role: Role, messages: Any, *, extra: Any = None, **options: Any) -> Reply:
         """Return the model's reply; see `Gateway.complete`."""
         return self._door.complete(role, messages, extra={**(extra or {}), "seed": self._seed}, **options)

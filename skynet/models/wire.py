@@ -9,6 +9,7 @@ from typing import Any
 from skynet.models.backend import ModelRequest, ProviderFault, RawReply
 
 LONGEST_WORDS = 600  # characters of a provider's words that are shown
+MOST_WORDS = 100_000  # that are looked through for keys
 
 
 def choice_format(choices: Sequence[str]) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def chat_body(request: ModelRequest) -> dict[str, Any]:
 
 
 def read_reply(payload: object, request: ModelRequest) -> RawReply:
-    """Return the first choice of a chat completion; a body of another shape is a transient ProviderFault."""
+    """Return the first choice of a chat completion; a body of another shape is a ProviderFault of the attempt."""
     if not isinstance(payload, dict):
         raise _malformed(payload, "a JSON object")
     choices = payload.get("choices")
@@ -116,9 +117,14 @@ def _count(value: object) -> int | None:
 
 def _malformed(payload: object, wanted: str) -> ProviderFault:
     shown = _short(json.dumps(payload, default=str))
-    return ProviderFault(f"the reply is not a chat completion: it lacks {wanted}. It reads: {shown}", transient=True)
+    return ProviderFault(f"the reply is not a chat completion: it lacks {wanted}. It reads: {shown}", "attempt")
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
+    """Return the text on one line; it is cut where keys have been removed from it, so that none is cut in two."""
+    return " ".join(text[:MOST_WORDS].split())
+
+
+def shown_words(text: str) -> str:
+    """Return a provider's words as they are shown."""
     return text if len(text) <= LONGEST_WORDS else text[:LONGEST_WORDS] + " ..."

@@ -78,7 +78,7 @@ def test_a_permanent_fault_is_raised_at_once(
 )
 def test_the_providers_words_are_shown(make_gateway: MakeGateway, model_server: ModelServer, body: str) -> None:
     model_server.fail(loopback.status(404, body=body))
-    with pytest.raises(ProviderError, match=r"status 404: no such model: zeta Check the model's name") as caught:
+    with pytest.raises(ProviderError, match=r"status 404: no such model: zeta\. Check the model's name") as caught:
         make_gateway().complete("task", ASK)
     assert caught.value.words == "no such model: zeta"
 
@@ -90,10 +90,11 @@ def test_retry_after_is_waited_for(make_gateway: MakeGateway, model_server: Mode
     assert second.at - first.at >= 0.2
 
 
-def test_a_long_retry_after_is_capped(make_gateway: MakeGateway, model_server: ModelServer) -> None:
-    model_server.fail(loopback.status(429, retry_after="3600"))
-    make_gateway(retry=RetryPolicy(attempts=2, longest_wait=0.1)).complete("task", ASK)
-    assert len(model_server.requests) == 2
+def test_a_retry_after_of_hours_is_hopeless(make_gateway: MakeGateway, model_server: ModelServer) -> None:
+    model_server.fail(loopback.status(429, "the day's limit is reached", retry_after="7200"))
+    with pytest.raises(ProviderError, match=r"the day's limit is reached\. It asks to wait 7200 s") as caught:
+        make_gateway().complete("task", ASK)
+    assert (caught.value.hopeless, len(model_server.requests)) == (True, 1)
 
 
 def test_a_body_that_drips_past_the_timeout_is_given_up(make_gateway: MakeGateway, model_server: ModelServer) -> None:
@@ -131,6 +132,21 @@ def test_without_a_key_variable_no_key_is_sent(make_gateway: MakeGateway, model_
     sent = model_server.requests[0]
     assert "authorization" not in {name.lower() for name in sent.headers}
     assert KEY not in json.dumps([dict(sent.headers), sent.body])
+
+
+@pytest.mark.parametrize("code", [401, 403])
+def test_a_refusal_of_a_call_without_a_key_says_how_to_name_one(
+    make_gateway: MakeGateway, model_server: ModelServer, code: int
+) -> None:
+    model_server.fail(loopback.status(code, "You must provide an API key"))
+    with pytest.raises(ProviderError, match=r"an API key\. No key was sent: name the variable .* as api_key_env"):
+        make_gateway().complete("task", ASK)
+
+
+def test_a_refusal_of_a_key_names_its_variable(make_gateway: MakeGateway, model_server: ModelServer) -> None:
+    model_server.fail(loopback.status(401, "Incorrect API key provided."))
+    with pytest.raises(ProviderError, match=r"provided\. Check the key in MY_KEY\."):
+        make_gateway({"api_key_env": "MY_KEY"}, environ={"MY_KEY": "secret-one"}).complete("task", ASK)
 
 
 def test_the_named_key_is_sent_as_a_bearer_token(make_gateway: MakeGateway, model_server: ModelServer) -> None:

@@ -28,7 +28,7 @@ class Attempts:
 
 
 def _fault(retry_after: float | None = None) -> ProviderFault:
-    return ProviderFault("busy", transient=True, status=429, retry_after=retry_after)
+    return ProviderFault("busy", "attempt", status=429, retry_after=retry_after)
 
 
 def test_waits_double_up_to_the_longest() -> None:
@@ -43,6 +43,26 @@ def test_a_retry_after_of_zero_means_at_once() -> None:
     attempts, policy = Attempts(_fault(0.0)), RetryPolicy(first_wait=30)
     with_retries(attempts, policy, Halt())
     assert attempts.waits[0] < policy.first_wait / 10
+
+
+def test_a_retry_after_longer_than_our_longest_wait_is_waited_out() -> None:
+    attempts = Attempts(_fault(0.2))
+    with_retries(attempts, RetryPolicy(first_wait=0.01, longest_wait=0.02), Halt())
+    assert attempts.waits[0] >= 0.2
+
+
+def test_a_retry_after_that_is_longer_than_we_wait_spoils_the_model_at_once() -> None:
+    attempts = Attempts(_fault(3600.0))
+    with pytest.raises(ProviderFault, match=r"busy\. It asks to wait 3600 s.*at most 600 s.*runs resume") as caught:
+        with_retries(attempts, RetryPolicy(), Halt())
+    assert (caught.value.reach, caught.value.status, len(attempts.at)) == ("model", 429, 1)
+
+
+def test_no_wait_is_begun_that_would_end_after_the_last_moment() -> None:
+    attempts = Attempts(_fault(0.3), _fault(0.3), _fault(0.3))
+    with pytest.raises(ProviderFault) as caught:
+        with_retries(attempts, RetryPolicy(give_up_after=0.5), Halt())
+    assert (caught.value.reach, len(attempts.at)) == ("attempt", 2)
 
 
 def test_no_attempt_is_made_after_the_last_moment() -> None:

@@ -24,9 +24,9 @@ def _read(payload: object) -> RawReply | ProviderFault:
 
 
 @given(JSON)
-def test_any_json_is_a_reply_or_a_transient_fault(payload: object) -> None:
+def test_any_json_is_a_reply_or_a_fault_of_the_attempt(payload: object) -> None:
     outcome = _read(payload)
-    assert outcome.transient if isinstance(outcome, ProviderFault) else isinstance(outcome.text, str)
+    assert outcome.reach == "attempt" if isinstance(outcome, ProviderFault) else isinstance(outcome.text, str)
 
 
 @pytest.mark.parametrize(
