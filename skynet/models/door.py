@@ -28,6 +28,10 @@ class ModelDoor(Protocol):
         """Return the price of the role's model, None when nobody names one."""
         ...
 
+    def check(self, role: Role) -> None:
+        """Raise SkynetError where the role's model cannot be used, without asking it."""
+        ...
+
     def complete(
         self,
         role: Role,
@@ -44,6 +48,7 @@ class ModelDoor(Protocol):
         cancel: threading.Event | None = None,
         timeout: float | None = None,
         clock: WaitClock | None = None,
+        given_up: threading.Event | None = None,
     ) -> Reply:
         """Return the model's reply."""
         ...

@@ -17,8 +17,9 @@ from skynet.models.http import HttpBackend, HttpClient
 from skynet.models.keys import Keys
 from skynet.models.ledger import Ledger, LedgerEntry, Role
 from skynet.models.prices import LOCAL_PREFIX, Price, price_of
-from skynet.models.remote import RemoteBackend, load_in_background
+from skynet.models.remote import RemoteBackend, load_in_background, require_usable
 from skynet.models.retry import Halt, RetryPolicy, WaitClock, with_retries
+from skynet.models.wire import shown_words
 
 if TYPE_CHECKING:
     from skynet.spec import ModelSpec, ModelsSpec
@@ -28,11 +29,12 @@ Reserve = Callable[[ReserveRequest], Settle]
 ROLES: tuple[Role, ...] = ("task", "reflection", "metric")
 CONCURRENCY = 32  # calls of one model at a time
 ATTEMPT_SECONDS = 300.0
+NO_KEY = "No key was sent: name the variable that holds it as api_key_env of the model under [models]."
 ADVICE = {
-    401: " Check the key in {key}.",
-    402: " The account behind {key} has no credit.",
-    403: " Check what the key in {key} is allowed to do.",
-    404: " Check the model's name and its base_url under [models].",
+    401: "Check the key in {key}.",
+    402: "The account behind {key} has no credit.",
+    403: "Check what the key in {key} is allowed to do.",
+    404: "Check the model's name and its base_url under [models].",
 }
 
 
@@ -112,6 +114,24 @@ class Gateway:
         """Return the price of the role's model in dollars per million tokens, or None when nobody names one."""
         return price_of(self._spec(role))
 
+    def check(self, role: Role) -> None:
+        """Raise SkynetError where the role's model cannot be used: no key, no file, no such name. It asks no model.
+
+        For a model of a provider that is not known at once this waits for LiteLLM, which takes seconds to import.
+        """
+        spec = self._spec(role)
+        try:
+            if spec.name.startswith(LOCAL_PREFIX):
+                from skynet.models.local import find_model
+
+                find_model(spec.name, self._root, self._environ)
+                return
+            key = self._key(spec)
+            if spec.base_url is None:
+                require_usable(spec.name, key, self._keys)
+        except ProviderFault as fault:
+            raise self._error(role, spec, fault, 0) from None
+
     def prepare(self) -> None:
         """Start what takes long (importing LiteLLM) on a thread, when a role needs it."""
         if any(spec is not None and _is_remote(spec) for spec in self._specs.values()):
@@ -137,18 +157,23 @@ class Gateway:
         cancel: threading.Event | None = None,
         timeout: float | None = None,
         clock: WaitClock | None = None,
+        given_up: threading.Event | None = None,
+        over: threading.Event | None = None,
     ) -> Reply:
         """Return the model's reply. `timeout` is in seconds, for each attempt; `clock` does not count our waits.
 
-        Raises ProviderError when the provider refused or kept failing, Cancelled when `cancel` was set or the gateway
-        closed while waiting, SkynetError when the role has no model or its key is missing, and what `reserve` raises.
+        `given_up` is set when nobody waits for the reply any more, `over` when the whole run ends: then nothing is
+        sent, and what was sent is booked.
+        Raises ProviderError when the provider refused or kept failing, Cancelled when `cancel` was set, or when the
+        gateway closed or the call was given up while waiting, SkynetError when the role has no model or its key is
+        missing, and what `reserve` raises.
         """
         options = CallOptions(schema, choices, temperature, max_tokens, tools, tool_choice, extra)
         spec, scope = self._spec(role), scope or Scope()
         seconds = self._timeout if timeout is None else min(timeout, self._timeout)
         request = build_request(spec, messages, options, seconds)
         line = self._line(spec)
-        halt = Halt(self._closed, cancel, clock=clock)
+        halt = Halt(self._closed, cancel, given_up, over, clock=clock)
         halt.check()
         price = price_of(spec)
         settle = self._reserve(upper_bound(role, request, price, scope)) if self._reserve is not None else None
@@ -198,10 +223,13 @@ class Gateway:
             from skynet.models.local import LocalBackend
 
             return LocalBackend(self._root, environ=self._environ)
-        key = None if spec.api_key_env is None else self._keys.require(spec.api_key_env, spec.name)
+        key = self._key(spec)
         if spec.base_url is not None:
             return HttpBackend(spec.base_url, key, self._client)
         return RemoteBackend(spec.name, key, self._keys)
+
+    def _key(self, spec: ModelSpec) -> str | None:
+        return None if spec.api_key_env is None else self._keys.require(spec.api_key_env, spec.name)
 
     def _answer(
         self,
@@ -234,15 +262,18 @@ class Gateway:
         raise self._error(role, spec, fault, timing.attempts)
 
     def _error(self, role: Role, spec: ModelSpec, fault: ProviderFault, attempts: int) -> ProviderError:
-        advice = "" if fault.status is None or fault.transient else ADVICE.get(fault.status, "")
-        fault.words = self._keys.redact(fault.words)
-        return provider_error(
-            fault,
-            role=role,
-            model=spec.name,
-            attempts=attempts,
-            advice=advice.format(key=spec.api_key_env or "the provider's environment variable"),
-        )
+        fault.words = shown_words(self._keys.redact(fault.words))
+        advice = _advice(spec, fault)
+        return provider_error(fault, role=role, model=spec.name, attempts=attempts, advice=advice)
+
+
+def _advice(spec: ModelSpec, fault: ProviderFault) -> str:
+    """Return what to look at after a refusal; empty where the words say it."""
+    if fault.reach != "model" or fault.status is None:
+        return ""
+    if fault.status in (401, 403) and spec.base_url is not None and spec.api_key_env is None:
+        return NO_KEY
+    return ADVICE.get(fault.status, "").format(key=spec.api_key_env or "the provider's environment variable")
 
 
 def _is_remote(spec: ModelSpec) -> bool:

@@ -65,6 +65,26 @@ def map_price(name: str) -> Price | None:
     return Price(prompt * 1e6, completion * 1e6)
 
 
+def map_provider(name: str) -> str | None:
+    """Return the provider of `name` as LiteLLM's map has it, None where the map does not know it."""
+    provider, slash, _ = name.partition("/")
+    if slash and provider in _map_providers():
+        return provider
+    known: str | None = _price_map().get(name, {}).get("litellm_provider")
+    return known
+
+
+def map_names() -> list[str]:
+    """Return the names of all chat models in LiteLLM's map, each with its provider's prefix."""
+    chat = {name: entry["litellm_provider"] for name, entry in _price_map().items() if entry.get("mode") == "chat"}
+    return [name if "/" in name else f"{provider}/{name}" for name, provider in chat.items()]
+
+
+@functools.cache
+def _map_providers() -> frozenset[str]:
+    return frozenset(str(entry.get("litellm_provider")) for entry in _price_map().values())
+
+
 @functools.cache
 def _price_map() -> dict[str, dict[str, Any]]:
     # Read as a file: importing litellm for it takes seconds, and finding the package does not import it.

@@ -8,9 +8,11 @@ import threading
 import time
 from typing import Any
 
+from skynet.errors import nearest
 from skynet.models.backend import ModelRequest, ProviderFault, RawReply
 from skynet.models.faults import NO_MONEY, refusal
 from skynet.models.keys import Keys
+from skynet.models.prices import map_names, map_provider
 from skynet.models.wire import chat_body, read_reply
 
 
@@ -30,6 +32,49 @@ def load_in_background() -> threading.Thread:
     return thread
 
 
+def require_usable(model: str, key: str | None, keys: Keys) -> None:
+    """Raise ProviderFault where LiteLLM knows no provider for the name, or the provider's key is nowhere.
+
+    `key` is the one that the spec names, None where it names none. Waits for LiteLLM only where that has to tell.
+    """
+    provider = map_provider(model)
+    if provider is not None and (key or keys.find(f"{provider.upper()}_API_KEY")):
+        return
+    litellm = load_litellm()
+    _require_provider(litellm, model)
+    if key is None:
+        _well_known_key(litellm, model, keys)
+
+
+def _require_provider(litellm: Any, model: str) -> None:
+    try:
+        litellm.get_llm_provider(model)
+    except litellm.exceptions.BadRequestError:
+        fault = ProviderFault(
+            f"LiteLLM knows no provider for this name.{nearest(model, map_names())} Under [models] a name is "
+            "provider/model, such as openai/gpt-4.1-mini; a server of your own is called with any name and its "
+            'base_url: { name = "openai/my-model", base_url = "http://localhost:8000/v1" }.',
+            "model",
+        )
+    else:
+        return
+    raise fault
+
+
+def _well_known_key(litellm: Any, model: str, keys: Keys) -> str | None:
+    """Return the key from `.env` under the name that LiteLLM misses; it reads the environment by itself.
+
+    Raises ProviderFault when the provider takes one key and it is nowhere: its own client would call that a fault of
+    the server, which is tried again and again.
+    """
+    missing = litellm.validate_environment(model=model)["missing_keys"]
+    key = keys.first(name for name in missing if name.endswith("_API_KEY"))
+    if key is None and len(missing) == 1 and missing[0].endswith("_API_KEY"):
+        words = f"no key is set: put {missing[0]} into the environment, or into .env beside skynet.toml"
+        raise ProviderFault(words, "model")
+    return key
+
+
 class RemoteBackend:
     """One model behind LiteLLM. The key is `api_key_env`'s, else the provider's well-known one."""
 
@@ -44,7 +89,8 @@ class RemoteBackend:
         body = chat_body(request)
         if "extra_body" in request.extra:
             body["extra_body"] = request.extra["extra_body"]
-        key = self._key or self._well_known_key(litellm)
+        _require_provider(litellm, self._model)
+        key = self._key or _well_known_key(litellm, self._model, self._keys)
         started = time.perf_counter()
         try:
             reply = litellm.completion(**body, api_key=key, timeout=request.timeout, num_retries=0, max_retries=0)
@@ -58,25 +104,12 @@ class RemoteBackend:
     def close(self) -> None:
         """Do nothing: LiteLLM keeps its own clients."""
 
-    def _well_known_key(self, litellm: Any) -> str | None:
-        """Return the key from `.env` under the name that LiteLLM misses; it reads the environment by itself.
-
-        Raises ProviderFault when the provider takes one key and it is nowhere: its own client would call that a fault
-        of the server, which is tried again and again.
-        """
-        missing = litellm.validate_environment(model=self._model)["missing_keys"]
-        key = self._keys.first(name for name in missing if name.endswith("_API_KEY"))
-        if key is None and len(missing) == 1 and missing[0].endswith("_API_KEY"):
-            words = f"no key is set: put {missing[0]} into the environment, or into .env beside skynet.toml"
-            raise ProviderFault(words, transient=False, status=None)
-        return key
-
 
 def _fault(error: Exception) -> ProviderFault:
     status = getattr(error, "status_code", None)
     words = str(getattr(error, "message", "") or error) or type(error).__name__
     if not isinstance(status, int):  # not a provider's reply: a missing package, a wrong parameter
-        return ProviderFault(f"{type(error).__name__}: {words}", transient=False)
+        return ProviderFault(f"{type(error).__name__}: {words}", "request")
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     own_headers = getattr(error, "litellm_response_headers", None) or {}
     return refusal(status, words, NO_MONEY if NO_MONEY in words else None, {**headers, **own_headers})

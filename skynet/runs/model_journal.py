@@ -14,8 +14,9 @@ from skynet.evaluation.guards import Stop
 from skynet.models.backend import Message
 from skynet.models.calls import CallOptions, Reply, Scope, current_place
 from skynet.models.faults import ProviderError
-from skynet.models.gateway import Gateway
+from skynet.models.gateway import ATTEMPT_SECONDS, Gateway
 from skynet.models.ledger import Role
+from skynet.models.open_calls import OpenCalls
 from skynet.models.prices import Price
 from skynet.models.retry import Cancelled, WaitClock
 from skynet.runs.fault import StoreError
@@ -31,6 +32,7 @@ class JournaledModels:
         self._journal = journal
         self._lock = threading.Lock()
         self._counts: dict[str, Counter[str]] = {}
+        self._calls = OpenCalls()
 
     def has(self, role: Role) -> bool:
         """Whether a model is set for the role."""
@@ -43,6 +45,10 @@ class JournaledModels:
     def price(self, role: Role) -> Price | None:
         """Return the price of the role's model."""
         return self.gateway.price(role)
+
+    def check(self, role: Role) -> None:
+        """Raise SkynetError where the role's model cannot be used, without asking it."""
+        self.gateway.check(role)
 
     def complete(
         self,
@@ -60,6 +66,7 @@ class JournaledModels:
         cancel: threading.Event | None = None,
         timeout: float | None = None,
         clock: WaitClock | None = None,
+        given_up: threading.Event | None = None,
     ) -> Reply:
         """Return the reply from the books, or ask the gateway and store what came, a provider's failure too."""
         options: dict[str, Any] = {
@@ -70,9 +77,10 @@ class JournaledModels:
         body = self._journal.get("model", key)
         if body is not None:
             return _told(body)
-        waits = {"cancel": cancel, "timeout": timeout, "clock": clock}
+        waits = {"cancel": cancel, "timeout": timeout, "clock": clock, "given_up": given_up, "over": self._calls.over}
         try:
-            return self._asked(key, role, messages, scope or Scope(), options, waits)
+            with self._calls.call():
+                return self._asked(key, role, messages, scope or Scope(), options, waits)
         except StoreError as error:  # no failure of the provider's: the run cannot go on without its store
             raise Stop("error", str(error)) from error
 
@@ -134,6 +142,24 @@ class JournaledModels:
         """Drop the counts of a place whose work is done."""
         with self._lock:
             self._counts.pop(place, None)
+
+    def settle(self, cancel: threading.Event) -> list[str]:
+        """Refuse further calls, and wait for what a case or an engine left under way: it is paid, so it is booked.
+
+        What was not sent yet is never sent. Ctrl-C sets `cancel`, and so does a call that does not come back in time:
+        it gives up all that is left, which stays charged as reserved. Returns the notes for the run's report.
+        """
+        try:
+            if self._calls.end(ATTEMPT_SECONDS):
+                return []
+        except KeyboardInterrupt:
+            cancel.set()
+            return []
+        cancel.set()
+        return [
+            f"A model call that was under way at the run's end did not come back within {ATTEMPT_SECONDS:.0f} s. What "
+            "it cost is not in this report; a resumed run counts it at the most that it may have cost."
+        ]
 
     def close(self) -> None:
         """Close the gateway."""

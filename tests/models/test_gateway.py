@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -214,6 +216,41 @@ def test_a_local_name_goes_to_the_local_backend(make_gateway: MakeGateway) -> No
     with pytest.raises(ProviderError, match=r"local/no-such\.gguf") as caught:
         gateway.complete("task", ASK)
     assert caught.value.permanent
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"name": "local/nothing.gguf"}, r"The task model 'local/nothing\.gguf' cannot be used: .*there is no file"),
+        ({"name": "local/smolm2-135m"}, r"Did you mean 'smollm2-135m'\?"),
+        ({"name": "local/smollm2-135m"}, r"`skynet models pull` fetches it"),
+        ({"name": "openai/gpt-4o", "api_key_env": "NO_KEY"}, r"takes its key from NO_KEY \(api_key_env\)"),
+    ],
+)
+def test_a_model_that_cannot_be_used_is_found_without_a_call(
+    make_gateway: MakeGateway, tmp_path: Path, spec: dict[str, Any], said: str
+) -> None:
+    gateway = make_gateway(models=ModelsSpec(task=ModelSpec(**spec)), environ={"SKYNET_CACHE": str(tmp_path)})
+    if spec["name"].startswith("local/") and importlib.util.find_spec("xllamacpp") is None:
+        said = r"pip install 'skynet-optimizer\[local\]'"
+    with pytest.raises(SkynetError, match=said):
+        gateway.check("task")
+
+
+@pytest.mark.parametrize(
+    ("spec", "environ"),
+    [
+        ({"name": "openai/gpt-4o"}, {"OPENAI_API_KEY": "secret-one"}),
+        ({"name": "gpt-4o"}, {"OPENAI_API_KEY": "secret-one"}),
+        ({"name": "anthropic/any", "api_key_env": "MY_KEY"}, {"MY_KEY": "secret-one"}),
+        ({"name": "any", "base_url": "http://127.0.0.1:1/v1"}, {}),
+    ],
+)
+def test_a_model_that_can_be_used_passes_without_litellm(
+    make_gateway: MakeGateway, monkeypatch: pytest.MonkeyPatch, spec: dict[str, Any], environ: dict[str, str]
+) -> None:
+    monkeypatch.setattr("skynet.models.remote.load_litellm", lambda: pytest.fail("LiteLLM was asked for"))
+    make_gateway(models=ModelsSpec(task=ModelSpec(**spec)), environ=environ).check("task")
 
 
 def test_a_set_cancel_flag_ends_the_wait_for_a_silent_server(

@@ -67,9 +67,27 @@ def test_what_litellm_reports_as_refused_is_permanent(
 def test_a_name_that_litellm_does_not_know_is_refused(tmp_path: Path) -> None:
     models = ModelsSpec(task=ModelSpec(name="no-such-provider-model"))
     gateway = Gateway(models, tmp_path, ledger=Ledger(), environ=os.environ, retry=QUICK)
-    with pytest.raises(ProviderError, match="Provider NOT provided") as caught:
+    with pytest.raises(ProviderError, match=r"knows no provider for this name.*provider/model.*base_url") as caught:
         gateway.complete("task", ASK)
-    assert caught.value.permanent
+    assert caught.value.hopeless
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("openai/gpt-4o-mini", "no key is set: put OPENAI_API_KEY into the environment, or into .env"),
+        ("opnai/gpt-4o-mini", "knows no provider for this name. Did you mean 'openai/gpt-4o-mini'?"),
+    ],
+)
+def test_a_model_that_cannot_be_used_is_found_before_a_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    gateway = Gateway(ModelsSpec(task=ModelSpec(name=name)), tmp_path, ledger=Ledger(), environ={})
+    with pytest.raises(ProviderError) as caught:
+        gateway.check("task")
+    assert said in str(caught.value)
+    assert caught.value.hopeless
 
 
 def test_litellm_as_a_client_of_the_endpoint_works_streamed_or_not(make_gateway: MakeGateway) -> None:

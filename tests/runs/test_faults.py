@@ -170,6 +170,25 @@ def test_a_permanent_fault_stops_the_run_at_once_with_the_providers_words(
         server.close()
 
 
+@pytest.mark.parametrize("role", ["task", "metric"])
+def test_a_provider_that_is_down_at_the_check_ends_the_run_as_such_and_a_resume_asks_it_anew(
+    quick_retries: Callable[[int], None], tmp_path: Path, role: str
+) -> None:
+    quick_retries(2)
+    server = FailingLater(role, 0, loopback.status(503, "down for an hour"))
+    try:
+        folder = write_loud_project(tmp_path, server.url, HUNGRY["gepa"], budget="metric_calls = 120", metric=JUDGE)
+        result = run_project(load_spec(folder), Given(accept=True))
+        assert (result.status, result.finish_reason) == ("failed", "provider")
+        assert "down for an hour" in result.message
+        server.good = 10**6
+        mended = resume_run(folder, result.run)
+        assert mended.status in ("finished", "stopped"), mended.message
+        assert mended.metric_calls <= 120
+    finally:
+        server.close()
+
+
 def test_a_judge_that_keeps_failing_stops_the_run_instead_of_burning_the_budget(
     quick_retries: Callable[[int], None], tmp_path: Path
 ) -> None:
