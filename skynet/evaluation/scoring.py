@@ -69,6 +69,7 @@ class Metric:
             seed=ticket.seed,
             cancel=ticket.cancel,
         )
+        calls.end()
         if calls.stop is not None:
             raise calls.stop
         return _result(outcome, calls)

@@ -30,10 +30,12 @@ NO_REPLY = 502  # the status for a provider that gave none, or sent a broken rep
 
 
 class Grant:
-    """One token's right to call `ask`, and the stop (a BaseException such as a budget's) that a call met."""
+    """One token's right to call `ask` while `in_force`, and the stop (a BaseException such as a budget's) that a call
+    met."""
 
     def __init__(self, ask: Ask) -> None:
         self.ask = ask
+        self.in_force = True
         self.stop: BaseException | None = None
 
 
@@ -69,8 +71,9 @@ class Endpoint:
     def grant(self, ask: Ask, token: str | None = None) -> Iterator[str]:
         """Yield the token given, or a new one; until the exit `ask` answers the requests that bear it, of any thread.
 
-        A request for n replies calls `ask` n times. An Exception of `ask` becomes the answer's error. Any other
-        BaseException does so too and is raised again at the exit: the program that made the call cannot swallow it.
+        A request for n replies calls `ask` n times, but not after the exit. An Exception of `ask` becomes the answer's
+        error. Any other BaseException does so too and is raised again at the exit: the program that made the call
+        cannot swallow it.
         """
         token, grant = token or new_token(), Grant(ask)
         with self._lock:
@@ -78,6 +81,7 @@ class Endpoint:
         try:
             yield token
         finally:
+            grant.in_force = False
             with self._lock:
                 del self._grants[token]
         if grant.stop is not None:
@@ -155,9 +159,12 @@ class _Handler(BaseHTTPRequestHandler):
         kind, _, token = self.headers.get("Authorization", "").partition(" ")
         grant = self.server.endpoint.granted(token.strip()) if kind.lower() == "bearer" else None
         if grant is None:
-            words = "The key is not one of a case that is running. Send OPENAI_API_KEY as the worker finds it, now."
-            self._send(401, error_body(words, "invalid_request_error", "invalid_api_key"))
+            self._refuse_key()
         return grant
+
+    def _refuse_key(self) -> None:
+        words = "The key is not one of a case that is running. Send OPENAI_API_KEY as the worker finds it, now."
+        self._send(401, error_body(words, "invalid_request_error", "invalid_api_key"))
 
     def _at(self, path: str) -> bool:
         asked = self.path.partition("?")[0]
@@ -169,8 +176,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _ask(self, grant: Grant, request: EndpointRequest) -> list[Reply]:
         """Return the replies; an empty list when an error was sent instead."""
+        replies: list[Reply] = []
         try:
-            return [grant.ask(request) for _ in range(request.n)]
+            while len(replies) < request.n:
+                if not grant.in_force:  # the case ended: nobody reads the rest, and all of it would be paid
+                    self._refuse_key()
+                    return []
+                replies.append(grant.ask(request))
+            return replies
         except ProviderError as error:
             status = error.status if error.status is not None and error.status >= 400 else NO_REPLY
             self._send(status, error_body(str(error), "provider_error", "provider_error"))

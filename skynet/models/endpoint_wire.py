@@ -44,6 +44,8 @@ OWN = frozenset(
     }
 )
 MOST_REPLIES = 128  # OpenAI's own limit for n
+MOST_LEVELS = 200  # what is nested more deeply could be read, but not written again
+_TOO_DEEP = f"The body is nested more than {MOST_LEVELS} levels deep."
 
 
 class BadRequest(Exception):
@@ -86,6 +88,10 @@ def parse_request(content: bytes) -> EndpointRequest:
         body = json.loads(content)
     except ValueError as error:
         raise BadRequest(f"The body is not valid JSON: {error}") from None
+    except RecursionError:
+        raise BadRequest(_TOO_DEEP) from None
+    if content.count(b"[") + content.count(b"{") > MOST_LEVELS and _is_deeper(body, MOST_LEVELS):
+        raise BadRequest(_TOO_DEEP)
     if not isinstance(body, dict):
         raise BadRequest(f"The body must be a JSON object, not {type(body).__name__}.")
     known = OWN | PASSED_ON
@@ -105,6 +111,13 @@ def parse_request(content: bytes) -> EndpointRequest:
         stream=body.get("stream", False),
         stream_usage=body.get("stream_options", {}).get("include_usage") is True,
     )
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    if not isinstance(value, list | dict):
+        return False
+    parts = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(part, levels - 1) for part in parts)
 
 
 def _check(body: Mapping[str, Any]) -> None:

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 Role = Literal["task", "reflection", "metric"]
+Payer = Role | Literal["target"]  # a model's role, or a target that spends dollars by itself
+TARGET: Payer = "target"
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """One answered call. Tokens are None when the provider did not report them, dollars when no price is known.
 
-    `latency_ms` is the successful attempt's alone; `at` is the end of the call in seconds since 1970.
+    `model` is the kind of a target. `latency_ms` is the successful attempt's alone; `at` is the end of the call in
+    seconds since 1970.
     """
 
-    role: Role
+    role: Payer
     model: str
     prompt_tokens: int | None
     completion_tokens: int | None
@@ -57,7 +60,7 @@ class Ledger:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: list[LedgerEntry] = []
-        self._totals: dict[Role, Totals] = {}
+        self._totals: dict[Payer, Totals] = {}
 
     def append(self, entry: LedgerEntry) -> None:
         """Enter one call."""
@@ -70,7 +73,7 @@ class Ledger:
         with self._lock:
             return tuple(self._entries)
 
-    def totals(self) -> dict[Role, Totals]:
+    def totals(self) -> dict[Payer, Totals]:
         """Return the totals by role; a role without calls is absent."""
         with self._lock:
             return dict(self._totals)

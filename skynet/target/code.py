@@ -11,8 +11,9 @@ from skynet.target.worker_calls import WorkerCalls
 from skynet.workers.pool import Load
 
 NOT_ISOLATED = (
-    "the code of every version ran as this user: in processes of its own, without keys, but able to read and write "
-    "this user's files, to start programs and to reach the network"
+    "the code of every version ran as this user: in processes of its own that are handed no keys, but able to read "
+    "and write this user's files (the project, the metric, the expected values of the data, .env), to start programs "
+    "and to reach the network"
 )
 _NOTHING = "def {entry}(input):\n    pass\n"
 

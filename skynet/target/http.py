@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from skynet.artifact import Artifact
 from skynet.errors import SkynetError
+from skynet.models.retry import Cancelled, Halt
 from skynet.target.base import TargetResult, Ticket
 from skynet.target.reply_path import PathMissing, at_path
 from skynet.target.request_template import HttpRequest, RequestTemplate
@@ -25,11 +26,25 @@ _OWN_HOSTS = ("localhost", "127.0.0.1", "[::1]")  # never reached through a prox
 
 
 class _Failed(Exception):
-    """The request brought no answer; `kind` and the text become the case's fault."""
+    """The request brought no answer; `kind` and the text become the case's fault. `cost` is 0 where it was not sent."""
 
-    def __init__(self, message: str, kind: FaultKind = "raised", type: str = "HttpError") -> None:
+    def __init__(
+        self, message: str, kind: FaultKind = "raised", type: str = "HttpError", cost: float | None = None
+    ) -> None:
         super().__init__(message)
         self.fault = Fault(kind, message, type)
+        self.cost = cost
+
+
+class _TimeUp(threading.Event):
+    """A flag that is set once `seconds` are over, whatever the agent sends meanwhile."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._end = time.monotonic() + seconds
+
+    def is_set(self) -> bool:
+        return time.monotonic() > self._end
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +76,25 @@ class HttpTarget:
         return TargetResult(fault=Fault("raised", message))
 
     def run(self, artifact: Artifact, ticket: Ticket) -> TargetResult:
-        """Send the request once. Every failure to answer is the version's."""
+        """Send the request once. Every failure to answer is the version's.
+
+        A cancelled run is not waited for; its cost is 0 where the request was not sent, and None where it was.
+        """
         try:
             request = self._template.fill(artifact.content, ticket.case.input)
         except SkynetError as error:
             return TargetResult(fault=Fault("raised", str(error)))
         client = self._connected()
+        if ticket.cancel is not None and ticket.cancel.is_set():
+            return TargetResult(fault=Fault("cancelled", "the run was stopped before the request was sent"), cost_usd=0)
         began = time.perf_counter()  # making the client, the first time, is no time of the agent's
         try:
-            content = self._sent(client, request)
+            content = self._waited_for(client, request, ticket.cancel)
             elapsed_ms = (time.perf_counter() - began) * 1000
             return self._answered(content, elapsed_ms)
         except _Failed as failed:
             elapsed_ms = (time.perf_counter() - began) * 1000
-            return TargetResult(fault=self._redacted(failed.fault), elapsed_ms=elapsed_ms, cost_usd=None)
+            return TargetResult(fault=self._redacted(failed.fault), elapsed_ms=elapsed_ms, cost_usd=failed.cost)
 
     def _connected(self) -> httpx.Client:
         import httpx
@@ -88,7 +108,17 @@ class HttpTarget:
                 )
             return self._client
 
-    def _sent(self, client: httpx.Client, request: HttpRequest) -> bytes:
+    def _waited_for(self, client: httpx.Client, request: HttpRequest, cancel: threading.Event | None) -> bytes:
+        """Send it on a thread of its own, which is left behind at a stop, and when the time for the whole is over."""
+        halt = Halt(cancel, _TimeUp(self._timeout))
+        try:
+            return halt.during(lambda: self._sent(client, request, halt))
+        except Cancelled:
+            if cancel is not None and cancel.is_set():
+                raise _Failed("the run was stopped while the request was under way", "cancelled", "") from None
+            raise _Failed(f"{request.url} gave no whole reply within {self._timeout:g} s", "timeout", "") from None
+
+    def _sent(self, client: httpx.Client, request: HttpRequest, halt: Halt) -> bytes:
         import httpx
 
         limits = httpx.Timeout(self._timeout, connect=min(self._timeout, CONNECT_SECONDS))
@@ -96,26 +126,22 @@ class HttpTarget:
             with client.stream(
                 request.method, request.url, content=request.body, headers=dict(request.headers), timeout=limits
             ) as response:
-                content = self._whole(response)
+                content = self._whole(response, halt)
         except httpx.TimeoutException as error:
             words = f"{request.url} gave no whole reply within {self._timeout:g} s ({type(error).__name__})"
-            raise _Failed(words, "timeout", "") from None
+            raise _Failed(words, "timeout", "", _unsent(error)) from None
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError) as error:
-            raise _Failed(f"{request.url}: {type(error).__name__}: {error}") from None
+            raise _Failed(f"{request.url}: {type(error).__name__}: {error}", cost=_unsent(error)) from None
         if not 200 <= response.status_code < 300:
             raise _Failed(_refused(response, content))
         return content
 
-    def _whole(self, response: httpx.Response) -> bytes:
-        """Read the body, bounded in size and in time as a whole, so that a slow drip ends too."""
-        import httpx
-
-        deadline = time.monotonic() + self._timeout
+    def _whole(self, response: httpx.Response, halt: Halt) -> bytes:
+        """Read the body, bounded in size, while somebody waits for it. Raises Cancelled."""
         content = bytearray()
         for chunk in response.iter_bytes():
             content += chunk
-            if time.monotonic() > deadline:
-                raise httpx.ReadTimeout("the body did not end in time")
+            halt.check()
             if len(content) > self._most:
                 words = f"the reply is longer than {self._most:,} bytes, the limit that [limits] output sets"
                 raise _Failed(words, "bad_output")
@@ -146,6 +172,13 @@ class HttpTarget:
         with self._lock:
             if self._client is not None:
                 self._client.close()
+
+
+def _unsent(error: Exception) -> float | None:
+    """Return what a request cost that did not even come to be sent, 0; None where it may have been."""
+    import httpx
+
+    return 0.0 if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout) else None
 
 
 def _refused(response: httpx.Response, content: bytes) -> str:

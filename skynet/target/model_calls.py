@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from skynet.errors import SkynetError
+from skynet.errors import SkynetError, nearest
 from skynet.models.calls import Reply, Scope
 from skynet.models.door import ModelDoor
-from skynet.models.endpoint_wire import EndpointRequest
+from skynet.models.endpoint_wire import PASSED_ON, EndpointRequest
 from skynet.models.faults import ProviderError
 from skynet.models.ledger import Role
+from skynet.models.open_calls import OpenCalls
 from skynet.models.retry import Cancelled
 from skynet.workers.clock import CallClock
 from skynet.workers.fault import Fault
@@ -22,7 +23,8 @@ _KINDS = {
 
 
 class ModelCalls:
-    """Answers the `llm` requests of one call. After a failed or stopped one, what the call returned must be dropped."""
+    """Answers the model requests of one call, until end(). After a failed or stopped one, what the call returned must
+    be dropped."""
 
     def __init__(
         self, gateway: ModelDoor, role: Role, scope: Scope, timeout: float, cancel: threading.Event | None
@@ -34,6 +36,8 @@ class ModelCalls:
         self._cancel = cancel
         self._lock = threading.Lock()
         self._replies: list[Reply] = []
+        self._open = OpenCalls()
+        self._unknown = False  # whether a request was sent whose reply, and so whose price, nobody knows
         self.stop: BaseException | None = None
         self.provider_fault: Fault | None = None
 
@@ -46,10 +50,12 @@ class ModelCalls:
             )
         if not _is_request(request):  # user code reached past llm(), which sends nothing else
             return {"error": "this is no request of llm(): ask with llm(prompt, input) or llm(messages=...)"}
+        if unknown := sorted((request.get("extra") or {}).keys() - PASSED_ON):  # such as `n`, which multiplies
+            return {"error": f"the parameter {unknown[0]!r} is not supported here.{nearest(unknown[0], PASSED_ON)}"}
         try:
             reply = self._complete(request, clock)
         except Cancelled as error:
-            self.provider_fault = Fault("cancelled", str(error))
+            self._cancelled(error)
             return {"error": str(error)}
         except SkynetError as error:
             return self._failed(str(error), {"permanent": not isinstance(error, ProviderError) or error.hopeless})
@@ -64,7 +70,7 @@ class ModelCalls:
             with clock.request():
                 return self._complete({"messages": request.messages, **request.options()}, clock)
         except Cancelled as error:
-            self.provider_fault = Fault("cancelled", str(error))
+            self._cancelled(error)
             raise
         except SkynetError as error:
             self._failed(str(error), {"permanent": not isinstance(error, ProviderError) or error.hopeless})
@@ -73,27 +79,45 @@ class ModelCalls:
             self.stop = stop
             raise
 
+    def end(self) -> None:
+        """Send nothing more, and wait for what was sent, since it is paid: up to the call's own timeout in seconds.
+
+        What fails from now on is no failure of the call, which has ended without it.
+        """
+        if not self._open.end(self._timeout):
+            self._unknown = True
+
+    def _cancelled(self, error: Cancelled) -> None:
+        self._unknown = self._unknown or error.sent
+        self._set_fault(Fault("cancelled", str(error)))
+
     def _failed(self, message: str, data: dict[str, Any]) -> dict[str, Any]:
-        self.provider_fault = Fault("provider", message, type="ModelError", data=data)
+        self._set_fault(Fault("provider", message, type="ModelError", data=data))
         return {"error": message}
 
+    def _set_fault(self, fault: Fault) -> None:
+        if not self._open.over.is_set():
+            self.provider_fault = fault
+
     def _complete(self, request: dict[str, Any], clock: CallClock) -> Reply:
-        reply = self._gateway.complete(
-            self._role,
-            request["messages"],
-            schema=request.get("schema"),
-            temperature=request.get("temperature"),
-            max_tokens=request.get("max_tokens"),
-            tools=request.get("tools"),
-            tool_choice=request.get("tool_choice"),
-            extra=request.get("extra"),
-            scope=self._scope,
-            cancel=self._cancel,
-            timeout=self._timeout,
-            clock=clock,
-        )
-        with self._lock:
-            self._replies.append(reply)
+        with self._open.call():
+            reply = self._gateway.complete(
+                self._role,
+                request["messages"],
+                schema=request.get("schema"),
+                temperature=request.get("temperature"),
+                max_tokens=request.get("max_tokens"),
+                tools=request.get("tools"),
+                tool_choice=request.get("tool_choice"),
+                extra=request.get("extra"),
+                scope=self._scope,
+                cancel=self._cancel,
+                timeout=self._timeout,
+                clock=clock,
+                given_up=self._open.over,
+            )
+            with self._lock:
+                self._replies.append(reply)
         return reply
 
     def totals(self) -> dict[str, Any]:
@@ -101,8 +125,9 @@ class ModelCalls:
         with self._lock:
             replies = list(self._replies)
         costs = [reply.cost_usd for reply in replies]
+        unknown = self._unknown or None in costs
         return {
-            "cost_usd": None if None in costs else float(sum(cost for cost in costs if cost is not None)),
+            "cost_usd": None if unknown else float(sum(cost for cost in costs if cost is not None)),
             "model_calls": len(replies),
             "prompt_tokens": sum(reply.prompt_tokens or 0 for reply in replies),
             "completion_tokens": sum(reply.completion_tokens or 0 for reply in replies),
@@ -126,7 +151,9 @@ def _is_request(request: dict[str, Any]) -> bool:
         return False
     if not all(isinstance(turn.get("role"), str) and _has_content(turn) for turn in messages):
         return False
-    return all(isinstance(request.get(name), kind | None) for name, kind in _KINDS.items())
+    if not all(isinstance(request.get(name), kind | None) for name, kind in _KINDS.items()):
+        return False
+    return all(isinstance(tool, dict) for tool in request.get("tools") or ())
 
 
 def _has_content(turn: dict[str, Any]) -> bool:

@@ -67,6 +67,7 @@ class WorkerCalls:
             load=load or Load(),
             around=lambda token, clock: self._open(calls, token, clock),
         )
+        calls.end()
         if calls.stop is not None:
             raise calls.stop
         totals = calls.totals()

@@ -173,6 +173,25 @@ def test_a_provider_fault_keeps_its_status_and_words(
         assert fault.words in response.json()["error"]["message"]
 
 
+def test_a_request_for_many_replies_stops_asking_when_its_case_ends(endpoint: Endpoint) -> None:
+    asked, go = threading.Semaphore(0), threading.Event()
+    counted: list[EndpointRequest] = []
+
+    def slow(request: EndpointRequest) -> Reply:
+        counted.append(request)
+        asked.release()
+        assert go.wait(20)
+        return Reply("x", 1, 1, None, 1.0, 0.0, "m")
+
+    with ThreadPoolExecutor(1) as pool:
+        with endpoint.grant(slow) as token:
+            response = pool.submit(post, endpoint, token, messages=ASK, n=100)
+            assert asked.acquire(timeout=20)
+        go.set()
+        assert error(response.result())[0] == 401
+    assert len(counted) == 1
+
+
 def test_an_error_of_the_hosts_code_is_an_answer_too(endpoint: Endpoint) -> None:
     def broken(request: EndpointRequest) -> Reply:
         raise KeyError("bug")

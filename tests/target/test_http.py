@@ -28,6 +28,8 @@ class Agent:
     body: bytes = json.dumps(REPLY).encode()
     headers: Mapping[str, str] = field(default_factory=dict)
     drip_seconds: float = 0.0
+    silent_seconds: float = 0.0  # before the status
+    header_drip_seconds: float = 0.0  # between two headers of which there are ten
     seen: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
     url: str = ""
 
@@ -46,7 +48,16 @@ def agent() -> Iterator[Agent]:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
             agent.seen.append((self.command, self.path, headers, body))
+            time.sleep(agent.silent_seconds)
             self.send_response(agent.status)
+            for number in range(10 if agent.header_drip_seconds else 0):
+                self.send_header(f"x-{number}", "y")
+                try:
+                    self.flush_headers()
+                except OSError:
+                    self.close_connection = True
+                    return
+                time.sleep(agent.header_drip_seconds)
             self.send_header("content-length", str(len(agent.body)))
             for name, value in agent.headers.items():
                 self.send_header(name, value)
@@ -88,6 +99,7 @@ def run(agent: Agent) -> Iterator[Run]:
         environ: Mapping[str, str] | None = None,
         timeout: float = 5,
         most: int = 10_000,
+        cancel: threading.Event | None = None,
         **paths: str,
     ) -> TargetResult:
         full = url if url.startswith("http:") else agent.url + url
@@ -95,7 +107,7 @@ def run(agent: Agent) -> Iterator[Run]:
         made.append(HttpTarget(template, ReplyPaths(**paths), timeout, most))
         artifact = Artifact("text" if isinstance(content, str) else "parts", content)
         case = Case("1", dict(input or {"message": "Where is it?", "n": 3}), None, "", 1)
-        return made[-1].run(artifact, Ticket(case, artifact.id))
+        return made[-1].run(artifact, Ticket(case, artifact.id, cancel=cancel))
 
     yield call
     for target in made:
@@ -215,6 +227,39 @@ def test_a_slow_drip_ends_with_the_timeout(agent: Agent, run: Run) -> None:
     assert "within 0.3 s" in result.fault.message
 
 
+def test_slow_headers_end_with_the_timeout(agent: Agent, run: Run) -> None:
+    agent.header_drip_seconds = 0.25  # each within the time, 2.5 seconds for all of them
+    began = time.monotonic()
+    result = run(timeout=0.5)
+    assert result.fault is not None
+    assert result.fault.kind == "timeout"
+    assert time.monotonic() - began < 1.2
+
+
+@pytest.mark.parametrize("slow", [{"silent_seconds": 3.0}, {"drip_seconds": 0.05}], ids=["silent", "drip"])
+def test_a_stop_does_not_wait_for_the_agent(slow: dict[str, float], agent: Agent, run: Run) -> None:
+    for name, seconds in slow.items():
+        setattr(agent, name, seconds)
+    cancel = threading.Event()
+    threading.Timer(0.2, cancel.set).start()
+    began = time.monotonic()
+    result = run(timeout=60, cancel=cancel)
+    assert time.monotonic() - began < 1.5
+    assert result.fault is not None
+    assert result.fault.kind == "cancelled"
+    assert result.cost_usd is None  # it was sent, and may be billed
+    assert result.elapsed_ms is not None
+
+
+def test_after_a_stop_nothing_is_sent(agent: Agent, run: Run) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    result = run(cancel=cancel)
+    assert result.fault is not None
+    assert (result.fault.kind, result.cost_usd, result.elapsed_ms) == ("cancelled", 0, None)
+    assert agent.seen == []
+
+
 def test_a_reply_beyond_the_limit_is_refused(agent: Agent, run: Run) -> None:
     agent.body = b"x" * 5000
     result = run(most=1000)
@@ -223,7 +268,9 @@ def test_a_reply_beyond_the_limit_is_refused(agent: Agent, run: Run) -> None:
 
 
 def test_a_host_that_does_not_answer_fails_the_case(run: Run) -> None:
-    assert "ConnectError" in str(run(url="http://127.0.0.1:9/ask").fault)
+    result = run(url="http://127.0.0.1:9/ask")
+    assert "ConnectError" in str(result.fault)
+    assert result.cost_usd == 0.0
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -127,3 +129,87 @@ def test_what_llm_never_sends_is_refused_without_a_call(
     made = calls(make_gateway)
     assert "no request of llm()" in made.answer(request_, CallClock())["error"]
     assert (made.stop, made.provider_fault, model_server.requests) == (None, None, [])
+
+
+@pytest.mark.parametrize("name", ["n", "messages", "max_completion_tokens", "api_base", "temperatur"])
+def test_a_parameter_that_would_change_what_a_call_is_or_costs_is_refused_by_name(
+    make_gateway: MakeGateway, model_server: ModelServer, name: str
+) -> None:
+    made = calls(make_gateway)
+    told = made.answer({**HELLO, "extra": {"seed": 1, name: 5}}, CallClock())["error"]
+    assert f"the parameter {name!r} is not supported here" in told
+    assert model_server.requests == []
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def asking(made: ModelCalls) -> threading.Thread:
+    thread = threading.Thread(target=made.answer, args=(HELLO, CallClock()))
+    thread.start()
+    return thread
+
+
+def test_a_reply_that_nobody_waited_for_is_paid_all_the_same(
+    make_gateway: MakeGateway, model_server: ModelServer
+) -> None:
+    model_server.latency = 0.4
+    made = calls(make_gateway)
+    thread = asking(made)
+    until(lambda: model_server.busy == 1)
+    made.end()
+    assert made.totals() == {"cost_usd": 4.0, "model_calls": 1, "prompt_tokens": 2, "completion_tokens": 1}
+    thread.join()
+
+
+def test_a_call_that_waits_in_a_queue_at_the_end_is_never_sent(
+    make_gateway: MakeGateway, model_server: ModelServer
+) -> None:
+    model_server.latency = 0.4
+    made = calls(make_gateway, concurrency=1)
+    threads = [asking(made) for _ in range(3)]
+    until(lambda: model_server.busy == 1)
+    made.end()
+    assert (len(model_server.requests), made.totals()["model_calls"], made.provider_fault) == (1, 1, None)
+    for thread in threads:
+        thread.join()
+
+
+def test_a_call_that_failed_is_not_tried_again_after_the_end(
+    make_gateway: MakeGateway, model_server: ModelServer
+) -> None:
+    model_server.fail_always(status(500))
+    model_server.latency = 0.2
+    made = calls(make_gateway)
+    thread = asking(made)
+    until(lambda: model_server.busy == 1)
+    made.end()
+    thread.join()
+    assert (len(model_server.requests), made.totals()["cost_usd"], made.provider_fault) == (1, 0.0, None)
+
+
+def test_a_request_after_the_end_is_not_sent(make_gateway: MakeGateway, model_server: ModelServer) -> None:
+    made = calls(make_gateway)
+    made.end()
+    assert "after the end" in made.answer(HELLO, CallClock())["error"]
+    assert (made.provider_fault, model_server.requests) == (None, [])
+
+
+def test_what_was_sent_and_given_up_with_the_run_makes_the_cost_unknown(
+    make_gateway: MakeGateway, model_server: ModelServer
+) -> None:
+    cancel = threading.Event()
+    model_server.latency = 3
+    made = calls(make_gateway, cancel=cancel)
+    thread = asking(made)
+    until(lambda: model_server.busy == 1)
+    cancel.set()
+    began = time.monotonic()
+    made.end()
+    assert time.monotonic() - began < 2
+    assert made.totals()["cost_usd"] is None
+    thread.join()
