@@ -26,6 +26,7 @@ from skynet.metric.problem import LoadProblem
 from skynet.metric.show import show
 from skynet.workers.fault import Fault, Refused, cut
 from skynet.workers.frames import Unsupported, pack
+from skynet.workers.private import close_process
 from skynet.workers.runtime import Ask, Loaded
 
 Config = dict[str, Any]
@@ -35,7 +36,11 @@ _RUN = "Write it as: def run(artifact, input)."
 
 
 def metric(config: Config) -> Loaded:
-    """Load the metric named by `config` (`path`, or a `pickled` function) for calls of `score`."""
+    """Load the metric named by `config` (`path`, or a `pickled` function) for calls of `score`.
+
+    It and the expected values that it is told are nothing for code of versions to read.
+    """
+    close_process()
     folder = enter_folder(config)
     path = config.get("path", "")
     function = None if path else _unpickled(config)

@@ -24,6 +24,7 @@ from skynet.target.base import Target
 from skynet.target.dspy_program import DspyTarget, HostPrograms, start_state
 from skynet.target.worker_calls import WorkerCalls, holds_keys
 from skynet.workers.pool import WorkerPool
+from skynet.workers.private import closed_process
 
 if TYPE_CHECKING:
     from skynet.models.endpoint import Endpoint
@@ -58,6 +59,7 @@ class Project:
         self._environ = os.environ if environ is None else environ
         self._workers = workers
         self.gateway: ModelDoor = models or Gateway(spec.models, spec.root, ledger=Ledger(), environ=self._environ)
+        self._closed_process = closed_process()  # it holds the keys
         self._opened: list[Target | Metric | WorkerPool | Endpoint] = []
 
     @cached_property
@@ -173,7 +175,11 @@ class Project:
         self.gateway.close()
 
     def __enter__(self) -> Project:
+        self._closed_process.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        try:
+            self.close()
+        finally:
+            self._closed_process.__exit__(None, None, None)

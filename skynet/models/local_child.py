@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from skynet.models.backend import ProviderFault
+from skynet.models.keys import SECRET_NAME
 
 PROGRAM = Path(__file__).with_name("local_process.py")
 LOAD_SECONDS = 600.0
@@ -43,7 +44,8 @@ class LocalChild:
     def ask(self, body: dict[str, Any], timeout: float) -> dict[str, Any]:
         """Send one request and return the answer. `timeout` is in seconds, without waiting for a turn or for loading.
 
-        Raises ProviderFault: transient when the process died, permanent when it timed out or cannot start.
+        Raises ProviderFault: of the attempt when the process died or was closed, of the request when it timed out, of
+        the model when it cannot start.
         """
         with self._turn:
             if self._closed:
@@ -55,8 +57,8 @@ class LocalChild:
                 self._drop()
                 raise ProviderFault(
                     f"the local model {self._name} did not answer within {timeout:g} s; its process was ended and is "
-                    "started again at the next call. A smaller max_tokens or a shorter prompt takes less time.",
-                    transient=False,
+                    "started again at the next call. A smaller max_tokens or a shorter prompt takes less time",
+                    "request",
                 ) from None
             if answer is None:
                 raise self._died(process)
@@ -86,7 +88,7 @@ class LocalChild:
         if self._closed:
             raise self._was_closed()
         raise ProviderFault(
-            f"the local model {self._name} could not be loaded from {self._file}: {cause}{words}", transient=False
+            f"the local model {self._name} could not be loaded from {self._file}: {cause}{words}", "model"
         )
 
     def _died(self, process: ModelProcess) -> ProviderFault:
@@ -97,11 +99,11 @@ class LocalChild:
         return ProviderFault(
             f"the process of the local model {self._name} died during a request ({how}); it is started again at the "
             f"next one.{words}",
-            transient=True,
+            "attempt",
         )
 
     def _was_closed(self) -> ProviderFault:
-        return ProviderFault(f"the local model {self._name} was closed", transient=False)
+        return ProviderFault(f"the local model {self._name} was closed", "attempt")
 
     def _drop(self) -> None:
         if self._process is not None:
@@ -121,6 +123,7 @@ class ModelProcess:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             start_new_session=True,  # Ctrl-C is the host's to handle; the process ends when its stdin does
+            env={name: value for name, value in os.environ.items() if not SECRET_NAME.search(name)},
         )
         self._unread = b""
 

@@ -8,8 +8,8 @@ import pytest
 from skynet.artifact import Artifact
 from skynet.data.case import Case
 from skynet.errors import SkynetError
-from skynet.evaluation.api import dataset_of
 from skynet.evaluation.case_run import ticket_for
+from skynet.evaluation.given_cases import whole_dataset
 from skynet.evaluation.project import Functions, Project
 from skynet.spec import load_spec
 from skynet.target.chat import ChatTarget
@@ -50,7 +50,7 @@ def test_the_target_is_what_the_spec_names(tmp_path: Path) -> None:
 
 
 def test_given_functions_and_data_win(tmp_path: Path) -> None:
-    data = dataset_of([{"input": {"text": "x"}}])
+    data = whole_dataset([{"input": {"text": "x"}}], None)
     functions = Functions(metric=lambda i, o: (1, {"feedback": o}), target=lambda artifact, input: "from the function")
     with opened(write_project(tmp_path), functions=functions, dataset=data) as project:
         assert project.dataset is data

@@ -147,10 +147,10 @@ def test_the_seed_decides_at_a_temperature_above_zero(backend: LocalBackend) -> 
     assert len({ask(seed) for seed in range(4)}) > 1
 
 
-def test_a_prompt_that_is_too_long_is_refused_for_good(backend: LocalBackend) -> None:
+def test_a_prompt_that_is_too_long_is_a_fault_of_the_request(backend: LocalBackend) -> None:
     with pytest.raises(ProviderFault, match=r"the prompt is too long: request \(\d+ tokens\).*8192") as caught:
         backend.complete(request(SYSTEM, user("hi " * 9000)))
-    assert not caught.value.transient
+    assert caught.value.reach == "request"
 
 
 @pytest.mark.parametrize(
@@ -161,24 +161,37 @@ def test_a_prompt_that_is_too_long_is_refused_for_good(backend: LocalBackend) ->
 def test_a_request_that_cannot_be_read_is_refused_with_the_cause(backend: LocalBackend, asked: ModelRequest) -> None:
     with pytest.raises(ProviderFault, match=r"local/smollm2-135m refused the request: .+") as caught:
         backend.complete(asked)
-    assert not caught.value.transient
+    assert caught.value.reach == "request"
 
 
-def test_a_process_that_dies_is_a_transient_fault_and_is_started_again(own_backend: LocalBackend) -> None:
+def test_a_process_that_dies_is_a_fault_of_the_attempt_and_is_started_again(own_backend: LocalBackend) -> None:
     first = own_backend.complete(request(user("Say hi."))).text
     threading.Timer(0.2, os.kill, (process_id(own_backend), signal.SIGKILL)).start()
 
     with pytest.raises(ProviderFault, match=r"died during a request \(killed by SIGKILL") as caught:
         own_backend.complete(request(user("Count to a million."), max_tokens=6000))
-    assert caught.value.transient
+    assert caught.value.reach == "attempt"
     assert own_backend.complete(request(user("Say hi."))).text == first
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc")
+def test_the_process_is_given_no_keys(embedded_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER_API_KEY", "sk-nobodys-business")
+    monkeypatch.setenv("PLAIN_SETTING", "told")
+    backend = LocalBackend(embedded_model.parent)
+    backend.complete(request(user("Say hi."), max_tokens=1))
+    environment = Path(f"/proc/{process_id(backend)}/environ").read_bytes()
+    backend.close()
+    assert b"PLAIN_SETTING=told" in environment
+    assert b"sk-nobodys-business" not in environment
 
 
 def test_a_request_that_takes_too_long_ends_and_the_next_one_works(own_backend: LocalBackend) -> None:
     own_backend.complete(request(user("Say hi."), max_tokens=1))
 
-    with pytest.raises(ProviderFault, match=r"did not answer within 0\.2 s"):
+    with pytest.raises(ProviderFault, match=r"did not answer within 0\.2 s") as caught:
         own_backend.complete(request(user("Count to a million."), max_tokens=6000, timeout=0.2))
+    assert caught.value.reach == "request"
     assert own_backend.complete(request(user("Say hi."), max_tokens=1)).completion_tokens == 1
 
 
@@ -225,7 +238,7 @@ def test_a_file_that_is_no_model_is_refused_with_the_loaders_words(embedded_mode
 
     with pytest.raises(ProviderFault, match=r"could not be loaded from .*broken\.gguf(.|\n)*invalid magic") as caught:
         backend.complete(request(user("x"), model="local/broken.gguf"))
-    assert not caught.value.transient
+    assert caught.value.reach == "model"
 
 
 @pytest.mark.parametrize(
@@ -242,7 +255,7 @@ def test_a_model_that_is_not_there_says_what_to_do(name: str, said: str, tmp_pat
 
     with pytest.raises(ProviderFault, match=said) as caught:
         LocalBackend(tmp_path, environ={"SKYNET_CACHE": str(tmp_path)}).complete(request(user("x"), model=name))
-    assert not caught.value.transient
+    assert caught.value.reach == "model"
 
 
 def test_without_the_library_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
