@@ -7,7 +7,9 @@ import os
 import threading
 from typing import Any
 
-from skynet.workers.frames import HEADER, decode, encode, pack
+from skynet.workers.frames import HEADER, REPLY_LEVELS, decode, encode, pack
+
+MOST_ASKS = 64  # requests of one call that wait for their answers at the same time; more wait for their turn here
 
 Frame = dict[str, Any]
 
@@ -25,6 +27,7 @@ class Channel:
         self._sending = threading.Lock()
         self._turn = threading.Condition()
         self._reading = False
+        self._room = threading.Semaphore(MOST_ASKS)
         self._answers: dict[int, Frame] = {}
         self._numbers = itertools.count(1)
         self.open_call = 0  # the number of the call that runs; 0 between calls
@@ -60,15 +63,16 @@ class Channel:
             raise RuntimeError("a forked process cannot reach Skynet; call llm() in the worker's own threads")
         if not call:
             raise RuntimeError("the call that this thread was started in has ended")
-        number = next(self._numbers)
-        self.send(encode({"kind": "ask", "number": number, "request": pack(request)}))
-        with self._turn:
-            while number not in self._answers:
-                if self._reading:
-                    self._turn.wait()
-                else:
-                    self._read_answer()
-            return self._answers.pop(number)
+        with self._room:
+            number = next(self._numbers)
+            self.send(encode({"kind": "ask", "number": number, "request": pack(request, REPLY_LEVELS)}))
+            with self._turn:
+                while number not in self._answers:
+                    if self._reading:
+                        self._turn.wait()
+                    else:
+                        self._read_answer()
+                return self._answers.pop(number)
 
     def _read_answer(self) -> None:
         self._reading = True

@@ -15,8 +15,9 @@ from decimal import Decimal
 from typing import Any
 
 HEADER = struct.Struct(">I")
+REPLY_LEVELS = 200  # how deeply what a worker says may be nested
+_LEVELS = REPLY_LEVELS + 10  # of anything else: the host puts a worker's values into orders and records of its own
 _JSON_INT_BITS = 14_000  # Python refuses decimal integers above 4,300 digits; longer ones cross as hexadecimal
-_DEEPEST = "it is nested too deeply, or holds itself"
 _ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))  # json.dumps would make one for each frame
 
 
@@ -36,39 +37,50 @@ class Unsupported(ValueError):
         return f"{self.what} at {self.path}" if self.path else self.what
 
 
-def pack(value: Any) -> Any:
-    """Return `value` in terms that JSON carries exactly. Raises Unsupported with the type and path of what cannot."""
+class _TooDeep(Exception):
+    """A value holds containers in containers without end, or nearly."""
+
+
+def pack(value: Any, levels: int = _LEVELS) -> Any:
+    """Return `value` in terms that JSON carries exactly. Raises Unsupported with the type and path of what cannot.
+
+    `levels` is how many containers may lie in one another.
+    """
     try:
-        return _pack(value)
-    except RecursionError:
-        raise Unsupported(_DEEPEST) from None
+        return _pack(value, levels)
+    except (_TooDeep, RecursionError):
+        raise Unsupported(f"it is nested more than {levels} levels deep, or holds itself") from None
 
 
-def _pack(value: Any) -> Any:
+def _pack(value: Any, room: int) -> Any:
     kind = type(value)
     if kind is str or kind is float or kind is bool or value is None:
         return value
     if kind is int:
         return value if value.bit_length() <= _JSON_INT_BITS else {"$int": hex(value)}
     if isinstance(value, dict):
-        return _pack_dict(value)
+        return _pack_dict(value, room - 1)
     if isinstance(value, list | tuple):
-        items = _pack_items(value)
+        items = _pack_items(value, room - 1)
         return {"$tuple": items} if isinstance(value, tuple) else items
-    return _pack_scalar(value)
+    return _pack_scalar(value, room)
 
 
-def _pack_items(value: list[Any] | tuple[Any, ...]) -> list[Any]:
+def _pack_items(value: list[Any] | tuple[Any, ...], room: int) -> list[Any]:
+    if room < 0:
+        raise _TooDeep
     items: list[Any] = []
     for item in value:
         try:
-            items.append(_pack(item))
+            items.append(_pack(item, room))
         except Unsupported as fault:
             raise fault.under(f"[{len(items)}]") from None
     return items
 
 
-def _pack_dict(value: dict[Any, Any]) -> Any:
+def _pack_dict(value: dict[Any, Any], room: int) -> Any:
+    if room < 0:
+        raise _TooDeep
     packed: dict[Any, Any] = {}
     plain = True
     for key, item in value.items():
@@ -79,19 +91,19 @@ def _pack_dict(value: dict[Any, Any]) -> Any:
         elif key.startswith("$"):
             plain = False
         try:
-            packed[key] = _pack(item)
+            packed[key] = _pack(item, room)
         except Unsupported as fault:
             raise fault.under(f"[{key!r}]") from None
     return packed if plain else {"$dict": [[key, item] for key, item in packed.items()]}
 
 
-def _pack_scalar(value: Any) -> Any:
+def _pack_scalar(value: Any, room: int) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, float):
         return float(value)
     if isinstance(value, int):
-        return _pack(int(value))
+        return _pack(int(value), room)
     if isinstance(value, bytes):
         return {"$bytes": base64.b64encode(value).decode("ascii")}
     if isinstance(value, datetime):
@@ -101,9 +113,9 @@ def _pack_scalar(value: Any) -> Any:
     if isinstance(value, Decimal):
         return {"$decimal": str(value)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _pack({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+        return _pack({field.name: getattr(value, field.name) for field in dataclasses.fields(value)}, room)
     if hasattr(value, "model_dump") and not isinstance(value, type):
-        return _pack(value.model_dump())
+        return _pack(value.model_dump(), room)
     raise Unsupported(f"a value of type {_name(value)}")
 
 
@@ -113,8 +125,6 @@ def _name(value: Any) -> str:
 
 
 _READERS: dict[str, Any] = {
-    "$tuple": lambda body: tuple(unpack(item) for item in body),
-    "$dict": lambda body: {key: unpack(item) for key, item in body},
     "$bytes": lambda body: base64.b64decode(body, validate=True),
     "$datetime": lambda body: datetime.fromisoformat(body[0]).replace(fold=body[1]),
     "$date": date.fromisoformat,
@@ -123,17 +133,36 @@ _READERS: dict[str, Any] = {
 }
 
 
-def unpack(value: Any) -> Any:
-    """Return the value that `pack` was given (dataclasses and pydantic models come back as dicts)."""
+def unpack(value: Any, levels: int = _LEVELS) -> Any:
+    """Return the value that `pack` was given (dataclasses and pydantic models come back as dicts).
+
+    Raises ValueError, or what a tag's reader raises, for what `pack` never makes.
+    """
+    if not isinstance(value, list | dict):
+        return value
+    if levels <= 0:
+        raise ValueError("it is nested too deeply")
     if isinstance(value, list):
-        return [unpack(item) for item in value]
-    if isinstance(value, dict):
-        if len(value) == 1:
-            (key, body) = next(iter(value.items()))
-            if key.startswith("$"):
-                return _READERS[key](body)
-        return {key: unpack(item) for key, item in value.items()}
-    return value
+        return [unpack(item, levels - 1) for item in value]
+    if len(value) == 1:
+        (key, body) = next(iter(value.items()))
+        if key.startswith("$"):
+            return _unpack_tagged(key, body, levels - 1)
+    return {key: unpack(item, levels - 1) for key, item in value.items()}
+
+
+def _unpack_tagged(key: str, body: Any, room: int) -> Any:
+    if key == "$tuple":
+        return tuple([unpack(item, room) for item in body])
+    if key == "$dict":
+        return {_dict_key(name): unpack(item, room) for name, item in body}
+    return _READERS[key](body)
+
+
+def _dict_key(key: Any) -> str | int:
+    if type(key) is not str and type(key) is not int:
+        raise ValueError(f"a dict key of type {_name(key)}")
+    return key
 
 
 def encode(message: dict[str, Any]) -> bytes:
@@ -142,12 +171,16 @@ def encode(message: dict[str, Any]) -> bytes:
     return HEADER.pack(len(body)) + body
 
 
-def decode(body: bytes) -> dict[str, Any]:
-    """Return the message in a frame's body, values unpacked. Raises ValueError on what `encode` never makes."""
+def decode(body: bytes, levels: int = _LEVELS) -> dict[str, Any]:
+    """Return the message in a frame's body, values unpacked. Raises ValueError on what `encode` never makes.
+
+    `levels` is how deeply the message's values may be nested.
+    """
     try:
         message = json.loads(body.decode("ascii"))
-        message = unpack(message) if b'"$' in body else message
-    except (KeyError, TypeError, ArithmeticError, RecursionError) as error:
+        if b'"$' in body or body.count(b"[") + body.count(b"{") > levels:  # fewer brackets cannot be nested too deeply
+            message = unpack(message, levels + 1)
+    except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"not a frame: {type(error).__name__}: {error}") from error
     if not isinstance(message, dict):
         raise ValueError("not a frame: not an object")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import statistics
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from skynet.workers.asks import Ask
 from skynet.workers.fault import Fault
-from skynet.workers.process import Starter, WorkerSetup
-from skynet.workers.worker import Around, Ask, Outcome, WorkerHandle
+from skynet.workers.process import WorkerSetup
+from skynet.workers.starter import Starter
+from skynet.workers.worker import Around, Outcome, WorkerHandle
 
 LOAD_SECONDS = 60.0
 _PINGS = 9
@@ -28,10 +31,20 @@ _PLAIN = Load()
 
 
 class WorkerPool:
-    """At most `size` workers of one setup. All methods may be called from any thread."""
+    """At most `size` workers of one setup. All methods may be called from any thread.
 
-    def __init__(self, setup: WorkerSetup, size: int = 1, load_seconds: float = LOAD_SECONDS) -> None:
+    `on_loaded` is called whenever a worker has loaded the user's files; what it raises is raised to the caller.
+    """
+
+    def __init__(
+        self,
+        setup: WorkerSetup,
+        size: int = 1,
+        load_seconds: float = LOAD_SECONDS,
+        on_loaded: Callable[[], None] = lambda: None,
+    ) -> None:
         self._setup = setup
+        self._on_loaded = on_loaded
         self._load_seconds = load_seconds
         self._starter = Starter(setup)
         self._free = threading.Semaphore(size)
@@ -97,16 +110,23 @@ class WorkerPool:
     def _loaded_worker(self, cancel: threading.Event | None, load: Load) -> tuple[WorkerHandle, Outcome | None]:
         idle = self._take_idle(load.key)
         if idle is not None:
-            return idle, None
+            if idle.is_quiet():
+                return idle, None
+            idle.end()
+            self._take_back(idle)
         handle = WorkerHandle(self._starter.start(), self._setup.limits, load.key)
         with self._lock:
             self._lent.add(handle)
-        outcome = handle.load(self._setup.config | load.config, self._load_seconds, cancel, self._setup.endpoint)
-        if outcome.kind == "ok":
-            return handle, None
-        handle.end()
-        self._take_back(handle)
-        return handle, outcome
+        loaded = False
+        try:
+            outcome = handle.load(self._setup.config | load.config, self._load_seconds, cancel, self._setup.endpoint)
+            self._on_loaded()
+            loaded = outcome.kind == "ok"
+        finally:
+            if not loaded:
+                handle.end()
+                self._take_back(handle)
+        return handle, None if loaded else outcome
 
     def _take_idle(self, key: str) -> WorkerHandle | None:
         """Lend an idle worker that holds this key; without one, end an idle worker where a new one has no room."""

@@ -50,16 +50,25 @@ def children(table: dict[int, Process], pid: int) -> list[int]:
     return [child for child, process in table.items() if process.parent == pid]
 
 
-def tree_memory(table: dict[int, Process], pid: int) -> int:
-    """Return the resident bytes of a process and all its descendants."""
+def own_children() -> list[int]:
+    """Return the direct children of this process, which has one thread only."""
+    pid = os.getpid()
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
+            return [int(child) for child in file.read().split()]
+    except OSError:  # a kernel without this file
+        return children(scan(), pid)
+
+
+def memory_below(table: dict[int, Process], pid: int) -> int:
+    """Return the resident bytes of all descendants of a process."""
     by_parent: dict[int, list[int]] = {}
     for child, process in table.items():
         by_parent.setdefault(process.parent, []).append(child)
-    total, waiting = 0, [pid]
+    total, waiting = 0, by_parent.get(pid, [])
     while waiting:
         current = waiting.pop()
-        if current in table:
-            total += table[current].resident
+        total += table[current].resident
         waiting.extend(by_parent.get(current, []))
     return total
 

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from skynet.workers import hang
 from skynet.workers.channel import Channel, HostGone
 from skynet.workers.clean import CleanState
 from skynet.workers.fault import Fault, fault_of
-from skynet.workers.frames import Unsupported, encode, pack
+from skynet.workers.frames import REPLY_LEVELS, Unsupported, encode, pack
 
 _KEPT_FROM = 200  # our own descriptors sit high, out of the way of what the user's code opens
 
@@ -58,30 +59,32 @@ class Worker:
             self._channel.send(reply)
 
     def _answer(self, order: dict[str, Any]) -> bytes:
+        number = order["number"]
         if order["kind"] == "ping":
-            return encode({"kind": "done", "value": None, "left": ""})
-        return self._load(order) if order["kind"] == "load" else self._call(order)
+            return encode({"kind": "done", "number": number, "value": None, "left": ""})
+        return self._load(order, number) if order["kind"] == "load" else self._call(order, number)
 
-    def _load(self, order: dict[str, Any]) -> bytes:
+    def _load(self, order: dict[str, Any], number: int) -> bytes:
         self._folder = order["config"].get("folder", "")
         os.environ.update(order["environment"])
         try:
             module, _, name = self._entry.partition(":")
             self._loaded = getattr(importlib.import_module(module), name)(order["config"])
             self._folder, self._files = self._loaded.folder, self._loaded.files
-            body = {"kind": "done", "value": pack(self._loaded.info), "left": ""}
+            body = {"kind": "done", "value": pack(self._loaded.info, REPLY_LEVELS)}
         except BaseException as error:  # noqa: BLE001 - every way to fail is told to the host
-            body = {"kind": "fault", "fault": pack(fault_of(error, self._folder, self._files).to_frame()), "left": ""}
+            body = {"kind": "fault", "fault": pack(fault_of(error, self._folder, self._files).to_frame())}
         self._clean = CleanState(self._kept_streams)
-        return encode(body)
+        return encode(body | {"number": number, "left": ""})
 
-    def _call(self, order: dict[str, Any]) -> bytes:
+    def _call(self, order: dict[str, Any], number: int) -> bytes:
         if self._loaded is None or self._clean is None:
             raise RuntimeError("a call before a successful load")
         self._clean.seed(order["seed"])
-        self._channel.open_call = order["number"]
+        self._channel.open_call = number
         try:
-            body = {"kind": "done", "value": pack(self._loaded.handler(order["payload"], self._channel.ask))}
+            value = self._loaded.handler(order["payload"], self._channel.ask)
+            body = {"kind": "done", "value": pack(value, REPLY_LEVELS)}
         except Unsupported as error:
             fault = Fault(kind="bad_output", type="Unsupported", message=str(error))
             body = {"kind": "fault", "fault": pack(fault.to_frame())}
@@ -90,8 +93,7 @@ class Worker:
         self._channel.open_call = 0
         _flush()
         self._clean.restore()
-        body["left"] = self._clean.left_behind()
-        return self._sized(body, order["most"])
+        return self._sized(body | {"number": number, "left": self._clean.left_behind()}, order["most"])
 
     def _sized(self, body: dict[str, Any], most: int) -> bytes:
         frame = encode(body)
@@ -99,7 +101,8 @@ class Worker:
             return frame
         message = f"the value takes {len(frame):,} bytes as JSON; at most {most:,} may cross"
         fault = Fault(kind="bad_output", type="TooLarge", message=message)
-        return encode({"kind": "fault", "fault": pack(fault.to_frame()), "left": body["left"]})
+        told = {"number": body["number"], "left": body["left"]}
+        return encode({"kind": "fault", "fault": pack(fault.to_frame())} | told)
 
 
 def _flush() -> None:
@@ -112,7 +115,8 @@ def _flush() -> None:
 
 def serve(frames: int, stdout: int, stderr: int, entry: str, open_files: int) -> None:
     """Become a worker on these descriptors; returns when the host is gone."""
-    channel = Channel(_keep(frames))
+    kept_frames = _keep(frames)
+    channel = Channel(kept_frames)
     kept = (_keep(stdout), _keep(stderr))
     for descriptor, source in enumerate(kept, 1):
         os.dup2(source, descriptor)
@@ -120,6 +124,7 @@ def serve(frames: int, stdout: int, stderr: int, entry: str, open_files: int) ->
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     faulthandler.enable(2)  # a crash in native code tells its Python line among the prints
+    hang.arm(kept_frames)  # whoever asks for a dump expects no frame any more
     _limit(resource.RLIMIT_NOFILE, open_files)
     _limit(resource.RLIMIT_CORE, 0)
     try:

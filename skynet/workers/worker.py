@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import contextvars
 import os
 import secrets
-import select
-import signal
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from skynet.workers import hang
+from skynet.workers.asks import Ask, Asks
 from skynet.workers.clock import CallClock
+from skynet.workers.family import Family
 from skynet.workers.fault import Fault, FaultKind
-from skynet.workers.frames import HEADER, decode, encode, pack
+from skynet.workers.frames import REPLY_LEVELS, Unsupported, decode, encode, pack
 from skynet.workers.limits import MIB, Limits
-from skynet.workers.process import Process
-from skynet.workers.process_table import SharedTable, tree_memory
+from skynet.workers.process import Process, signal_name
+from skynet.workers.process_table import SharedTable, memory_below
+from skynet.workers.replies import WorkerReply, checked, garbled, lost, timed_out
+from skynet.workers.wire import Prints, Wire
 
-Ask = Callable[[dict[str, Any], CallClock], dict[str, Any]]
 Around = Callable[[str, CallClock], AbstractContextManager[object]]
 
 _SLICE_SECONDS = 0.05  # how often a long call is looked at: memory, cancellation, the clock
-_READ = 1 << 16
-_MOST_DRAINS = 64
 _DYING_SECONDS = 0.5
+_DUMP_SECONDS = 0.3  # how long a worker that hangs may take to say where
 _TABLE = SharedTable()
 
 
@@ -44,111 +45,6 @@ class Outcome:
     loading: bool = False
 
 
-class Prints:
-    """The head and the tail of what a call printed."""
-
-    def __init__(self, limit: int) -> None:
-        self._half = limit // 2
-        self._head = b""
-        self._tail = b""
-        self._total = 0
-
-    def add(self, part: bytes) -> None:
-        """Take one more piece."""
-        self._total += len(part)
-        room = self._half - len(self._head)
-        if room > 0:
-            self._head += part[:room]
-            part = part[room:]
-        if part:
-            self._tail = (self._tail + part)[-self._half :]
-
-    def text(self) -> str:
-        """Return head and tail, and how much was left out between them."""
-        left_out = self._total - len(self._head) - len(self._tail)
-        gap = f"\n... {left_out:,} bytes left out ...\n".encode() if left_out else b""
-        return (self._head + gap + self._tail).decode("utf-8", "replace")
-
-
-class Wire:
-    """Reads whole frames and prints from one worker's descriptors."""
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
-        self._buffer = bytearray()
-        self._sending = threading.Lock()
-        self._poller = select.poll()
-        self._frames = process.frames.fileno()
-        for descriptor in (self._frames, process.stdout, process.stderr):
-            self._poller.register(descriptor, select.POLLIN)
-        process.frames.setblocking(False)
-        self.closed = False
-
-    def send(self, frame: bytes, seconds: float) -> None:
-        """Send one frame. Raises OSError when the worker is gone or does not read within `seconds`."""
-        view = memoryview(frame)
-        with self._sending:
-            while view:
-                try:
-                    view = view[self._process.frames.send(view) :]
-                except BlockingIOError:
-                    if not select.select([], [self._frames], [], seconds)[1]:
-                        raise
-
-    def wait(self, seconds: float, prints: dict[int, Prints]) -> None:
-        """Wait up to `seconds` for something to read, and read it."""
-        for descriptor, _ in self._poller.poll(max(0.0, seconds) * 1000):
-            if descriptor == self._frames:
-                self._receive()
-            else:
-                self._drain(descriptor, prints, 1)
-
-    def _receive(self) -> None:
-        try:
-            part = self._process.frames.recv(_READ)
-        except BlockingIOError:
-            return
-        except OSError:
-            part = b""
-        self.closed = self.closed or not part
-        self._buffer += part
-
-    def drain(self, prints: dict[int, Prints]) -> None:
-        """Read what the worker printed before its reply."""
-        for descriptor in prints:
-            self._drain(descriptor, prints, _MOST_DRAINS)
-
-    def _drain(self, descriptor: int, prints: dict[int, Prints], most: int) -> None:
-        for _ in range(most):
-            try:
-                part = os.read(descriptor, _READ)
-            except BlockingIOError:
-                return
-            if not part:
-                self._unregister(descriptor)
-                return
-            prints[descriptor].add(part)
-
-    def _unregister(self, descriptor: int) -> None:
-        try:
-            self._poller.unregister(descriptor)
-        except KeyError:
-            return  # the stream's end was seen before
-
-    def next_frame(self, most: int) -> bytes | None:
-        """Return the next whole frame's body, or None. Raises ValueError when it claims more than `most` bytes."""
-        if len(self._buffer) < HEADER.size:
-            return None
-        (size,) = HEADER.unpack_from(self._buffer)
-        if size > most:
-            raise ValueError(f"it sent a frame of {size:,} bytes; at most {most:,} may cross")
-        if len(self._buffer) < HEADER.size + size:
-            return None
-        body = bytes(self._buffer[HEADER.size : HEADER.size + size])
-        del self._buffer[: HEADER.size + size]
-        return body
-
-
 class WorkerHandle:
     """One worker process and the calls made to it; used by one thread at a time. `key` names what it has loaded."""
 
@@ -157,8 +53,9 @@ class WorkerHandle:
         self._process = process
         self._limits = limits
         self._wire = Wire(process)
+        self._family = Family(process.supervisor, process.pid)
         self._most = limits.output + MIB
-        self._calls = 0
+        self._config: dict[str, Any] = {}
         self.token = secrets.token_urlsafe(24)  # told to the worker when it loads; whoever bears it speaks for its call
         self._is_ended = False
         self._status: int | None = None
@@ -169,8 +66,11 @@ class WorkerHandle:
     ) -> Outcome:
         """Have the worker load the user's file; SDKs in it find a model at `endpoint`, if there is one."""
         sdk = {"OPENAI_BASE_URL": endpoint, "OPENAI_API_KEY": self.token} if endpoint else {}
+        self._config = config
         order = {"kind": "load", "config": pack(config), "environment": sdk}
-        return replace(self._run(order, seconds, None, cancel, "loading the file"), loading=True)
+        outcome = self._run(order, seconds, None, cancel, "loading the file")
+        self._family.accept()
+        return replace(outcome, loading=True)
 
     def call(
         self,
@@ -182,20 +82,26 @@ class WorkerHandle:
         around: Around,
     ) -> Outcome:
         """Run one call; afterwards `clean` says whether the worker may serve another."""
-        self._calls += 1
-        order = {
-            "kind": "call", "number": self._calls, "payload": pack(payload), "seed": seed, "most": self._limits.output,
-        }  # fmt: skip
+        try:
+            packed = pack(payload)
+        except Unsupported as error:
+            fault = Fault("bad_output", f"what the call is to be given cannot cross to its process: {error}")
+            return Outcome("bad_output", None, fault)
+        order = {"kind": "call", "payload": packed, "seed": seed, "most": self._limits.output}
         clock = CallClock()
         with around(self.token, clock):
             outcome = self._run(order, seconds, ask, cancel, "the call", clock)
-        if self.clean and self._process.orphans():
+        if self.clean and self._family.has_strangers():
             self.clean = False
         return outcome
 
     def ping(self, seconds: float) -> Outcome:
         """Have the worker answer without doing anything."""
         return self._run({"kind": "ping"}, seconds, None, None, "the answer")
+
+    def is_quiet(self) -> bool:
+        """Whether the worker waits for an order, as it should; one that spoke unasked, or ended, serves no call."""
+        return self._wire.is_quiet()
 
     def _run(
         self,
@@ -207,88 +113,85 @@ class WorkerHandle:
         clock: CallClock | None = None,
     ) -> Outcome:
         prints = {stream: Prints(self._limits.prints) for stream in (self._process.stdout, self._process.stderr)}
-        frame = encode(order)
+        number = secrets.randbits(48) + 1
+        frame = encode(order | {"number": number})
         clock = clock or CallClock()
+        asks = Asks(self._wire, ask, clock)
+        reply: WorkerReply | None = None
         try:
             self._wire.send(frame, seconds)
-            reply = self._await_reply(seconds, ask, cancel, clock, prints, what)
+            message = self._await_reply(seconds, asks, cancel, clock, prints, what)
+            reply = checked(message, number, order["kind"] == "load") if isinstance(message, dict) else message
         except OSError:
-            reply = {"kind": "end"}
-        except (ValueError, KeyError, TypeError) as error:
-            reply = _lost("bad_output", f"the process sent what is no reply: {error}")
+            reply = None
+        except ValueError as error:
+            reply = garbled(error)
         elapsed = clock.elapsed() * 1000
         self._wire.drain(prints)
-        if reply.get("left", "killed"):
+        reply = reply or self._ended()
+        if not reply.clean or not asks.are_settled():
             self.clean = False
-        if reply["kind"] == "end":
-            reply = self._ended()
         stdout, stderr = (prints[stream].text() for stream in (self._process.stdout, self._process.stderr))
-        if reply["kind"] == "done":
-            return Outcome("ok", reply["value"], None, stdout, stderr, elapsed)
-        fault = Fault(**reply["fault"])
-        return Outcome(fault.kind, None, fault, stdout, stderr, elapsed)
+        kind = "ok" if reply.fault is None else reply.fault.kind
+        return Outcome(kind, reply.value, reply.fault, stdout, stderr, elapsed)
 
     def _await_reply(
         self,
         seconds: float,
-        ask: Ask | None,
+        asks: Asks,
         cancel: threading.Event | None,
         clock: CallClock,
         prints: dict[int, Prints],
         what: str,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any] | WorkerReply | None:
+        """Return the worker's message that is no request; or what stands for it; None where the worker ended."""
+        look_at = time.monotonic() + _SLICE_SECONDS
         while True:
             left = seconds - clock.elapsed()
             if left <= 0:
-                return _timed_out(seconds, clock.in_request, what)
+                return self._timed_out(seconds, clock.in_request, what, prints)
             self._wire.wait(min(left, _SLICE_SECONDS), prints)
             while (body := self._wire.next_frame(self._most)) is not None:
-                message = decode(body)
-                if message["kind"] != "ask":
-                    return _checked(message)
-                self._answer(message, ask, clock)
+                message = decode(body, REPLY_LEVELS)
+                if message.get("kind") != "ask":
+                    return message
+                asks.take(message)
             if self._wire.closed:
-                return {"kind": "end"}
+                return None
             if cancel is not None and cancel.is_set():
-                return _lost("cancelled", "the run was stopped while this call was under way")
-            if clock.elapsed() > _SLICE_SECONDS and (held := self._memory()) > self._limits.memory:
-                return _lost("memory", f"it held {held / MIB:,.0f} MiB; the limit is {self._limits.memory / MIB:,.0f}")
+                return lost("cancelled", "the run was stopped while this call was under way")
+            if (now := time.monotonic()) >= look_at:  # not the clock's time, which may stand still
+                look_at = now + _SLICE_SECONDS
+                if (held := memory_below(_TABLE.get(), self._process.supervisor)) > self._limits.memory:
+                    limit = self._limits.memory / MIB
+                    return lost("memory", f"it held {held / MIB:,.0f} MiB; the limit is {limit:,.0f}")
 
-    def _memory(self) -> int:
-        return tree_memory(_TABLE.get(), self._process.pid)
+    def _timed_out(self, seconds: float, in_request: bool, what: str, prints: dict[int, Prints]) -> WorkerReply:
+        place = self._stands_at(prints)
+        source = hang.source_line(self._config, *place) if place else ""
+        return timed_out(seconds, in_request, what, place, source)
 
-    def _answer(self, message: dict[str, Any], ask: Ask | None, clock: CallClock) -> None:
-        def serve() -> None:
-            if ask is None:
-                answer: dict[str, Any] = {"error": "no model can be reached from this call"}
-            else:
-                with clock.request():
-                    answer = ask(message["request"], clock)
-            reply = encode({"kind": "answer", "number": message["number"], "answer": pack(answer)})
-            try:
-                self._wire.send(reply, _SLICE_SECONDS * 100)
-            except OSError:
-                return  # the call ended without waiting for its answer; the ledger has it all the same
+    def _stands_at(self, prints: dict[int, Prints]) -> tuple[str, int] | None:
+        """Return file and line at which the user's code is, None where the worker cannot tell."""
+        try:
+            os.kill(self._process.pid, hang.SIGNAL)
+        except ProcessLookupError:
+            return None
+        return hang.place_of(self._wire.last_words(_DUMP_SECONDS, prints), self._config)
 
-        # The copied context carries whose call this is, for the journal and the budget.
-        run = contextvars.copy_context().run
-        threading.Thread(target=run, args=(serve,), name="skynet-ask", daemon=True).start()
-
-    def _ended(self) -> dict[str, Any]:
+    def _ended(self) -> WorkerReply:
         # A worker that closed its descriptors may live on: then the kill is ours, and says nothing of how it ended.
         itself = self._process.ended_itself(_DYING_SECONDS)
         status = self.end()
         if not itself:
-            return _lost("died", "the process closed the descriptor that Skynet gave it")
+            return lost("died", "the process closed the descriptor that Skynet gave it")
         if status is not None and os.WIFSIGNALED(status):
-            number = os.WTERMSIG(status)
-            name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-            hint = "; the system may have run out of memory" if number == signal.SIGKILL else ""
-            return _lost("died", f"the process was ended by {name}{hint}", {"signal": name})
+            name, hint = signal_name(os.WTERMSIG(status))
+            return lost("died", f"the process was ended by {name}{hint}", {"signal": name})
         if status is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status):
             code = os.WEXITSTATUS(status)
-            return _lost("died", f"the process ended itself with exit status {code}", {"exit_status": code})
-        return _lost("died", "the process ended itself or closed the descriptor that Skynet gave it")
+            return lost("died", f"the process ended itself with exit status {code}", {"exit_status": code})
+        return lost("died", "the process ended itself or closed the descriptor that Skynet gave it")
 
     def end(self) -> int | None:
         """Kill the worker's whole tree and wait until it is gone; return how it ended, as waitpid tells it."""
@@ -296,24 +199,5 @@ class WorkerHandle:
         if not self._is_ended:
             self._is_ended = True
             self._status = self._process.end()
+            self._family.close()
         return self._status
-
-
-def _checked(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a worker's reply, refusing (ValueError, KeyError, TypeError) what our own runtime never sends."""
-    if message["kind"] == "done":
-        return {"kind": "done", "value": message["value"], "left": message["left"]}
-    if message["kind"] != "fault":
-        raise ValueError(f"kind {message['kind']!r}")
-    fault = Fault(**message["fault"])
-    return {"kind": "fault", "fault": fault.to_frame(), "left": message["left"]}
-
-
-def _lost(kind: FaultKind, message: str, data: dict[str, Any] | None = None) -> dict[str, Any]:
-    return {"kind": "fault", "fault": {"kind": kind, "message": message, "data": data or {}}}
-
-
-def _timed_out(seconds: float, in_request: bool, what: str) -> dict[str, Any]:
-    if in_request:
-        return _lost("provider", f"{what} took more than {seconds:g} s, waiting for a model's reply")
-    return _lost("timeout", f"{what} took more than {seconds:g} s and was stopped")

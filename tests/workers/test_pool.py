@@ -16,6 +16,7 @@ import pytest
 from skynet.workers.pool import Load, WorkerPool
 from skynet.workers.process import WorkerSetup
 from tests.workers.conftest import Run, setup
+from tests.workers.processes import alive, gone_within
 
 LEFT_RUNNING = {
     "a child": "import subprocess\nout = subprocess.Popen(['sleep', '300']).pid",
@@ -29,23 +30,6 @@ LEFT_RUNNING = {
         "    os._exit(0)\nos.wait()\nout = int(os.read(read, 20))"
     ),
 }
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def gone_within(pid: int, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if not alive(pid):
-            return True
-        time.sleep(0.01)
-    return False
 
 
 @pytest.mark.parametrize(
