@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skynet import scorers as scorers
+    from skynet.artifact import Artifact as Artifact
     from skynet.errors import SkynetError as SkynetError
     from skynet.evaluation.api import check as check
     from skynet.metric.context import ModelError as ModelError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from skynet.typed.adapting import adapt as adapt
 
 _HOMES = {
+    "Artifact": "skynet.artifact",
     "adapt": "skynet.typed.adapting",
     "check": "skynet.evaluation.api",
     "compose": "skynet.scorers.composing",
@@ -41,6 +43,7 @@ _HOMES = {
 }
 _ROOMS = ("scorers",)
 __all__ = [
+    "Artifact",
     "ModelError",
     "SkynetError",
     "adapt",

@@ -42,9 +42,26 @@ def load_dataset(spec: DataSpec | None, root: Path) -> Dataset:
     if isinstance(spec.split, PathSplit):
         parts = _from_paths(spec, spec.split, root, warnings)
     else:
-        parts = _divided(spec, spec.split, root, warnings)
+        rows, found = _rows(spec, root)
+        warnings.extend(found)
+        parts = _divided(rows, spec, spec.split, warnings)
     if not parts["train"]:
         raise DataError(f"{spec.path}: no row is in train, and the search learns from train")
+    return as_dataset(parts, warnings)
+
+
+def divide_rows(rows: Sequence[Row], spec: DataSpec) -> Dataset:
+    """Map and split rows that are no file's; what they say as their `file` is what errors call them.
+
+    Raises DataError, also where the spec's split goes by paths.
+    """
+    if isinstance(spec.split, PathSplit):
+        raise DataError(f"{rows[0].file}: data.split names files, and these rows are in none")
+    require_known(rows, spec.outputs, "outputs")
+    warnings: list[str] = []
+    parts = _divided(rows, spec, spec.split, warnings)
+    if not parts["train"]:
+        raise DataError(f"{rows[0].file}: no row is in train, and the search learns from train")
     return as_dataset(parts, warnings)
 
 
@@ -103,11 +120,9 @@ def _mapped(rows: Sequence[Row], spec: DataSpec) -> list[Case]:
 
 
 def _divided(
-    spec: DataSpec, split: ColumnSplit | FractionSplit | CountSplit, root: Path, warnings: list[str]
+    rows: Sequence[Row], spec: DataSpec, split: ColumnSplit | FractionSplit | CountSplit, warnings: list[str]
 ) -> dict[str, list[Case]]:
-    """Divide the rows of the one data path."""
-    rows, found = _rows(spec, root)
-    warnings.extend(found)
+    """Divide rows that stand together."""
     cases = _mapped(rows, spec)
     if isinstance(split, ColumnSplit):
         names = [_named_split(row, split.column) for row in rows]
@@ -165,7 +180,8 @@ def _leaks(train: Sequence[Case], val: Sequence[Case], test: Sequence[Case]) -> 
         pairs = [f"{case} = {inputs[other][key]}" for key, case in inputs[one].items() if key in inputs[other]]
         if pairs:
             named = ", ".join(pairs[:_NAMED_LEAKS]) + (" and more" if len(pairs) > _NAMED_LEAKS else "")
-            yield f"leak: {len(pairs)} inputs stand in {one} and in {other} too (cases {named}); {other} is not unseen"
+            count = "1 input stands" if len(pairs) == 1 else f"{len(pairs)} inputs stand"
+            yield f"leak: {count} in {one} and in {other} too (cases {named}); {other} is not unseen"
 
 
 def _by_input(cases: Sequence[Case]) -> dict[str, str]:

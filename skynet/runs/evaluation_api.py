@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from skynet.errors import SkynetError
-from skynet.evaluation.api import UserCode, joined_spec
-from skynet.evaluation.project import Functions
+from skynet.evaluation.arguments import Arguments, Start, Table, UserCode
+from skynet.evaluation.given_cases import plain_rows
 from skynet.runs.evaluation_files import free_folder, read_baseline, write_files
 from skynet.runs.evaluation_job import JobOptions, run_evaluation
 from skynet.runs.evaluation_outcome import JobResult
@@ -20,11 +20,13 @@ from skynet.spec.jobs import NOT_NEEDED
 def evaluate(
     project: str | Path = ".",
     *,
-    spec: Spec | Mapping[str, Any] | None = None,
-    job: Mapping[str, Any] | None = None,
+    job: Table | None = None,
+    artifact: Start | None = None,
     metric: UserCode | None = None,
-    target: UserCode | None = None,
-    models: Mapping[str, Any] | None = None,
+    target: UserCode | Table | None = None,
+    data: Table | None = None,
+    models: Table | None = None,
+    spec: Spec | Table | None = None,
     limit: int | None = None,
     concurrency: int | None = None,
     baseline: str | Path | None = None,
@@ -35,19 +37,14 @@ def evaluate(
 ) -> JobResult:
     """Score the rows of `[eval]` by its metrics, write the job's files as `skynet eval` does, and return the result.
 
-    `project` is the folder of `skynet.toml`; `spec` stands in for the file. `job` is the table `[eval]` as a dict; it,
-    `models`, `metric` and `target` win over the spec. A function as `metric` is that of every table of type metric
-    without a path. The other options are those of the command: `fail_under` maps metrics to the least average, which
-    `ok` then tells. Raises SpecError, DataError or another SkynetError.
+    `project` is the folder of `skynet.toml`; `spec` stands in for the file. `job` is the table `[eval]` as a dict,
+    whose `rows` may be a DataFrame; it and `artifact`, `metric`, `target`, `data`, `models`, which are those of
+    `optimize`, win over the spec. A function as `metric` is that of every table of type metric without a path. The
+    other options are those of the command: `fail_under` maps metrics to the least average, which `ok` then tells.
+    Raises SpecError, DataError or another SkynetError.
     """
-    given = {"metric.path": metric, "target.path": target, "data.path": None}
-    tables = {
-        "eval": job,
-        "models": models,
-        "data": None if skip_bad_rows is None else {"skip_bad_rows": skip_bad_rows},
-    }
-    more = {name: table for name, table in tables.items() if table is not None}
-    joined = joined_spec(Path(project), spec, given, more, NOT_NEEDED)
+    given = Arguments(artifact=artifact, metric=metric, target=target, data=data, models=models)
+    joined = given.spec(Path(project), spec, NOT_NEEDED, _more(job, data, skip_bad_rows))
     folder = job_folder(joined, output_dir, resume)
     options = job_options(
         joined,
@@ -58,9 +55,18 @@ def evaluate(
         least=fail_under or {},
         resume=resume is not None,
     )
-    code = {"metric": metric, "target": target}
-    functions = Functions(**{name: source for name, source in code.items() if callable(source)})
-    return write_files(run_evaluation(joined, replace(options, functions=functions)), folder)
+    options = replace(options, functions=given.functions, start=given.start(joined))
+    return write_files(run_evaluation(joined, options), folder)
+
+
+def _more(job: Table | None, data: Table | None, skip_bad_rows: int | None) -> dict[str, Any]:
+    """Return the tables that only an evaluation takes."""
+    more: dict[str, Any] = {}
+    if job is not None:
+        more["eval"] = {**job, "rows": plain_rows(job["rows"])} if job.get("rows") is not None else job
+    if skip_bad_rows is not None:
+        more["data"] = {**(data or {}), "skip_bad_rows": skip_bad_rows}
+    return more
 
 
 def job_folder(spec: Spec, output_dir: str | Path | None, resume: str | Path | None) -> Path:

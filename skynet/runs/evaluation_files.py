@@ -43,6 +43,8 @@ def read_baseline(path: Path) -> dict[str, dict[str, float | None]]:
 
     Raises SkynetError for what is no such file.
     """
+    if not path.exists():
+        raise SkynetError(f"there is no {path}; name the folder of an earlier job, or one of its files")
     files = sorted(path.glob(f"*{ENDING}")) if path.is_dir() else [path]
     if not files:
         raise SkynetError(f"{path} holds no NAME{ENDING}; name the folder of an earlier job, or one of its files")

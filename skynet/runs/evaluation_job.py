@@ -19,7 +19,7 @@ from skynet.evaluation.project import Functions, Project
 from skynet.evaluation.record import Record
 from skynet.evaluation.scoring import as_record
 from skynet.evaluation.stages import told
-from skynet.models.gateway import Gateway
+from skynet.models.gateway import CONCURRENCY, Gateway
 from skynet.models.ledger import Ledger
 from skynet.runs.evaluation_corpus import corpus_of
 from skynet.runs.evaluation_log import JobLog, job_mark
@@ -41,8 +41,8 @@ Scores = Mapping[str, float | None]  # of an earlier job, by row
 class JobOptions:
     """What is asked of one job beside its spec. `baseline` and `least` are keyed by metric.
 
-    `functions` stand in for the files of metric and target. With `folder` finished rows are logged there as they end;
-    `resume` takes over those that a cut job logged.
+    `functions` and `start` stand in for the files of metric, target and artifact. With `folder` finished rows are
+    logged there as they end; `resume` takes over those that a cut job logged.
     """
 
     limit: int | None = None
@@ -53,6 +53,7 @@ class JobOptions:
     folder: Path | None = None
     resume: bool = False
     functions: Functions = field(default_factory=Functions)
+    start: Artifact | None = None
 
 
 def run_evaluation(spec: Spec, options: JobOptions) -> JobResult:
@@ -66,9 +67,12 @@ def run_evaluation(spec: Spec, options: JobOptions) -> JobResult:
     cases = rows.cases[: options.limit]
     ledger = Ledger()
     workers = min(options.concurrency or spec.evaluation.concurrency, len(cases))
-    gateway = Gateway(spec.models, spec.root, ledger=ledger, environ=os.environ)
+    places = max(CONCURRENCY, workers)
+    gateway = Gateway(spec.models, spec.root, ledger=ledger, environ=os.environ, concurrency=places)
     with ExitStack() as stack:
-        project = stack.enter_context(Project(spec, functions=options.functions, models=gateway, workers=workers))
+        project = stack.enter_context(
+            Project(spec, functions=options.functions, start=options.start, models=gateway, workers=workers)
+        )
         metrics = open_metrics(project, job.metrics, gateway, workers)
         for one in metrics:
             stack.callback(one.metric.close)

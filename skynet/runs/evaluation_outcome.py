@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from skynet.errors import SkynetError, nearest
+from skynet.evaluation.display import number, printable
 from skynet.evaluation.record import Record
 from skynet.runs.evaluation_corpus import Corpus
 from skynet.summary.aggregate import mean_of
@@ -104,9 +107,9 @@ class MetricOutcome:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class JobResult:
-    """A whole job. `folder` is that of its files, None where none were written."""
+    """A whole job: `print` it for a summary. `folder` is that of its files, None where none were written."""
 
     name: str
     outputs: str
@@ -145,6 +148,40 @@ class JobResult:
             "warnings": list(self.warnings),
         }
 
+    def metric(self, name: str) -> MetricOutcome:
+        """Return everything under the metric of this name. Raises SkynetError."""
+        for one in self.metrics:
+            if one.name == name:
+                return one
+        known = [one.name for one in self.metrics]
+        raise SkynetError(f"the job has no metric {name!r}; it has {', '.join(known)}.{nearest(name, known)}")
+
+    def __repr__(self) -> str:
+        averages = ", ".join(f"{one.name} {_average(one)}" for one in self.metrics)
+        return f"<JobResult {self.name}: {self.rows} rows, {averages}>"
+
+    def __str__(self) -> str:
+        """Tell the average and the coverage of each metric, what the job cost, and where its files are."""
+        cost = "unknown" if self.cost_usd is None else f"${number(self.cost_usd)}"
+        lines = [f"{self.name}: {self.rows} rows, outputs: {self.outputs}", *map(_line, self.metrics)]
+        lines += [f"Warning: {text}" for text in self.warnings]
+        lines.append(f"Model calls: {sum(entry['calls'] for entry in self.ledger)}, cost {cost}")
+        return printable("\n".join([*lines, f"Files: {'none' if self.folder is None else self.folder}"]))
+
+    def _repr_html_(self) -> str:
+        """Show itself in a notebook."""
+        return "".join(f"<div>{html.escape(line)}</div>" for line in str(self).splitlines())
+
     def to_json(self) -> dict[str, Any]:
         """Return the object that `skynet eval --json` prints."""
         return {**self.summary(), "folder": None if self.folder is None else str(self.folder)}
+
+
+def _average(one: MetricOutcome) -> str:
+    return "-" if one.average_score is None else number(one.average_score)
+
+
+def _line(one: MetricOutcome) -> str:
+    found, least = one.coverage, one.least
+    under = f", under {number(least)}" if one.passed is False and least is not None else ""
+    return f"{one.name}: {_average(one)}{under} ({found.scored} of {found.total} scored, {found.failed} failed)"

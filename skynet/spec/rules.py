@@ -44,7 +44,8 @@ def broken_rules(spec: Spec, code: Collection[str] = ()) -> Iterator[Fault]:
     yield from _metric(spec)
     if spec.data is not None:
         yield from _columns(spec.data)
-        yield from _split(spec.data, rows_given=spec.eval is not None and spec.eval.rows is not None)
+        in_eval = spec.eval is not None and spec.eval.rows is not None
+        yield from _split(spec.data, rows_given=in_eval or "data.path" in code)
     if spec.eval is not None:
         yield from _eval(spec.eval)
     yield from _files(spec, code)

@@ -162,8 +162,8 @@ def test_equal_inputs_in_two_splits_are_a_warning_naming_the_cases(load: Load) -
     rows = [{"m": m, "label": m, "part": part} for m, part in zip("abbac", parts, strict=True)]
     data = load(rows, split=ColumnSplit(column="part"))
     assert data.warnings == (
-        "leak: 1 inputs stand in train and in val too (cases 2 = 3); val is not unseen",
-        "leak: 1 inputs stand in train and in test too (cases 1 = 4); test is not unseen",
+        "leak: 1 input stands in train and in val too (cases 2 = 3); val is not unseen",
+        "leak: 1 input stands in train and in test too (cases 1 = 4); test is not unseen",
     )
 
 

@@ -109,7 +109,7 @@ def test_the_spec_file_itself_may_be_named(tmp_path: Path) -> None:
 
 
 def test_without_a_project_what_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SkynetError, match=r"no skynet\.toml in .* or give target, cases too"):
+    with pytest.raises(SkynetError, match=r"no skynet\.toml in .*\n  models=.* or target=run.*\n  cases=rows"):
         skynet.check(tmp_path, metric=score)
 
 

@@ -14,6 +14,9 @@ from skynet.errors import SkynetError
 from skynet.runs.evaluation_outcome import JobResult
 from skynet.spec import SpecError
 from tests.cli.command import skynet as command
+from tests.loopback import ModelServer, model_server
+
+__all__ = ["model_server"]
 
 ROWS: list[dict[str, Any]] = [
     {"text": "a", "label": "the cat is on the mat", "answer": "the cat is on the mat now"},
@@ -103,6 +106,38 @@ def test_a_baseline_and_thresholds_by_metric(folder: Path) -> None:
     assert (one.comparison.mean, one.passed, again.ok) == (0.0, False, False)
 
 
+def test_it_tells_averages_and_coverage_when_it_is_printed(folder: Path) -> None:
+    found = skynet.evaluate(folder, fail_under={"overlap": 100})
+    average = found.metric("overlap").average_score
+    assert repr(found) == f"<JobResult answers: 3 rows, overlap {average:.4g}>"
+    assert str(found).splitlines()[:2] == [
+        "answers: 3 rows, outputs: stored",
+        f"overlap: {average:.4g}, under 100 (2 of 3 scored, 1 failed)",
+    ]
+    assert f"Files: {found.folder}" in found._repr_html_()
+    with pytest.raises(SkynetError, match=r"it has overlap\. Did you mean 'overlap'"):
+        found.metric("overlab")
+
+
+def test_a_prompt_is_evaluated_as_a_chat_without_any_file(tmp_path: Path, model_server: ModelServer) -> None:
+    model_server.reply = "shipping"
+    found = skynet.evaluate(
+        tmp_path,
+        artifact="Sort: {{ text }}",
+        data={"inputs": ["text"], "outputs": ["label"]},
+        job={"rows": [{"text": "a", "label": "shipping"}], "metrics": {"exact": {"type": "exact_match"}}},
+        models={"task": {"name": "openai/loopback", "base_url": model_server.url}},
+    )
+    assert found.metric("exact").average_score == 1.0
+    assert [request.body["messages"][0]["content"] for request in model_server.requests] == ["Sort: a"]
+
+
+def test_rows_may_be_a_table(tmp_path: Path) -> None:
+    table = pytest.importorskip("pyarrow").Table.from_pylist(ROWS)
+    found = skynet.evaluate(tmp_path, spec=SPEC, job={**JOB, "rows": table})
+    assert found.metric("overlap").coverage.total == 3
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -110,7 +145,7 @@ def test_a_baseline_and_thresholds_by_metric(folder: Path) -> None:
         ({"concurrency": -1}, "concurrency is -1"),
         ({"resume": "a", "output_dir": "b"}, "leave the output folder out"),
         ({"fail_under": {"overlab": 1}}, "Did you mean 'overlap'"),
-        ({"baseline": "nowhere"}, "nowhere is not called NAME_eval_output.json"),
+        ({"baseline": "nowhere"}, "there is no nowhere"),
         ({"job": {"metrics": {"a": {"type": "blue"}}}}, "Did you mean 'bleu'"),
     ],
 )
