@@ -43,12 +43,13 @@ class Standing:
 class Standings:
     """All versions that were tried on the whole of val, in the order in which they were completed.
 
-    `failure_score` is None until it is fixed. A target failure counts as it, but never above the lowest score that was
-    measured in the run.
+    `repeats`: a version was tried on a case when each of so many repetitions was. `failure_score` is None until it is
+    fixed. A target failure counts as it, but never above the lowest score that was measured in the run.
     """
 
-    def __init__(self, val: Sequence[str], failure_score: float | None) -> None:
+    def __init__(self, val: Sequence[str], failure_score: float | None, repeats: int = 1) -> None:
         self._val = tuple(val)
+        self._repeats = repeats
         self._lock = threading.RLock()
         self._standings: dict[str, Standing] = {}
         self._complete: list[str] = []
@@ -56,6 +57,7 @@ class Standings:
         self._highest: float | None = None
         self._declared: float | None = None
         self._best: str | None = None
+        self._valued_with: float | None = None  # what a failure counts as in the standings' values
         self.failure_score = failure_score
 
     def saw(self, records: Iterable[Record]) -> None:
@@ -98,13 +100,37 @@ class Standings:
             for record in records:
                 standing.outcomes.setdefault(record.case, {})[record.repetition] = record
                 standing.values[record.case] = self._value(standing.outcomes[record.case].values())
-            if version in self._complete or len(standing.values) < len(self._val):
-                return False
-            self._complete.append(version)
-            if self._best is None or self._beats(standing, self._standings[self._best]):
+            before, measured_late = self._best, version in self._complete
+            completed = not measured_late and self._tried_on_all(standing)
+            if completed:
+                self._complete.append(version)
+            if self._value_anew() or measured_late:
+                self._best = self._first_unbeaten()
+            elif completed and (self._best is None or self._beats(standing, self._standings[self._best])):
                 self._best = version
-                return True
+            return self._best == version != before
+
+    def _value_anew(self) -> bool:
+        """Count failures as they count now; return whether that is another value than before."""
+        value = self.failure_value()
+        if value == self._valued_with:
             return False
+        self._valued_with = value
+        for standing in self._standings.values():
+            standing.values = {case: self._value(outcomes.values()) for case, outcomes in standing.outcomes.items()}
+        return True
+
+    def _first_unbeaten(self) -> str | None:
+        best: str | None = None
+        for version in self._complete:
+            if best is None or self._beats(self._standings[version], self._standings[best]):
+                best = version
+        return best
+
+    def _tried_on_all(self, standing: Standing) -> bool:
+        if len(standing.outcomes) < len(self._val):
+            return False
+        return all(len(repetitions) >= self._repeats for repetitions in standing.outcomes.values())
 
     def _value(self, records: Iterable[Record]) -> float | None:
         values = [
@@ -129,21 +155,17 @@ class Standings:
         return ours is not None and theirs is not None and ours > theirs
 
     def best(self) -> str | None:
-        """Return the best complete version, every failure counted as it counts at the end of the search."""
+        """Return the best complete version, every failure counted as it counts now."""
         with self._lock:
-            best: str | None = None
-            for version in self._complete:
-                standing = self._standings[version]
-                standing.values = {
-                    case: self._value(case_records.values()) for case, case_records in standing.outcomes.items()
-                }
-                if best is None or self._beats(standing, self._standings[best]):
-                    best = version
-            return best
+            if self._value_anew():
+                self._best = self._first_unbeaten()
+            return self._best
 
     def of(self, version: str) -> Standing | None:
-        """Return one version's standing, None when it has no val evaluation."""
+        """Return one version's standing by now, None when it has no val evaluation."""
         with self._lock:
+            if self._value_anew():
+                self._best = self._first_unbeaten()
             return self._standings.get(version)
 
     @property

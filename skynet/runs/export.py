@@ -54,6 +54,8 @@ def write_text(path: Path, text: str) -> Path:
     Raises ExportError.
     """
     target = path.resolve()
+    if not target.parent.is_dir():
+        raise ExportError(f"cannot write {path}: there is no folder {target.parent}; make it first")
     temporary: str | None = None
     try:
         crlf = target.exists() and _has_crlf(target.read_bytes())
@@ -68,7 +70,8 @@ def write_text(path: Path, text: str) -> Path:
     except (OSError, UnicodeEncodeError) as error:
         if temporary is not None:
             os.unlink(temporary)
-        raise ExportError(f"cannot write {path}: {error}") from error
+        told = error.strerror if isinstance(error, OSError) else error  # the temporary file's name helps nobody
+        raise ExportError(f"cannot write {path}: {told}") from error
     return path
 
 

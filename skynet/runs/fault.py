@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 from pathlib import Path
 from typing import Literal
@@ -29,8 +30,9 @@ _WORDS: dict[Cause, str] = {
     "readonly": "it cannot be opened for writing; check the permissions of the file and of its folder",
     "damaged": "the file is damaged or no database; nothing was changed in it. Move it away to start a new store",
     "foreign": "it is the database of another program; nothing was changed in it. Move it away to start a new store",
-    "missing": "the file was deleted or replaced while it was open; nothing more can be stored in it",
-    "io": "the disk refused to read or write",
+    "missing": "the file was deleted or replaced while it was open; nothing more can be stored in it. Put it back "
+    "and go on with `skynet runs resume`, or start a new run, which makes a new store",
+    "io": "the disk refused to read or write; look at the disk and go on with `skynet runs resume`",
     "closed": "the store was closed",
     "row": "a row could not be stored",
 }
@@ -60,5 +62,6 @@ def explain(error: BaseException, path: Path) -> StoreError:
         name = getattr(origin, "sqlite_errorname", "") or ""
         for prefix, cause in _CAUSES:
             if name.startswith(prefix):
-                return store_error(path, cause, str(origin))
+                gone = cause == "readonly" and not path.exists() and os.access(path.parent, os.W_OK)
+                return store_error(path, "missing" if gone else cause, str(origin))
     return store_error(path, "row", f"{type(origin).__name__}: {origin}")

@@ -35,9 +35,11 @@ def open_engine(path: Path, *, create: bool, busy_seconds: float) -> sa.Engine:
         raise explain(error, path) from error
 
 
-def _engine(path: Path, busy_seconds: float) -> sa.Engine:
+def _engine(path: Path, busy_seconds: float, *, make: bool = False) -> sa.Engine:
+    # By URI, since a plain connection to a file that was deleted would leave an empty one in its place.
+    query = {"mode": "rwc" if make else "rw", "uri": "true"}
     engine = sa.create_engine(
-        sa.URL.create("sqlite", database=str(path)),
+        sa.URL.create("sqlite", database=path.absolute().as_uri(), query=query),
         connect_args={"check_same_thread": False, "isolation_level": None},
         max_overflow=-1,  # any number of threads may read at once
     )
@@ -61,9 +63,9 @@ def _engine(path: Path, busy_seconds: float) -> sa.Engine:
 def _make(path: Path, busy_seconds: float) -> None:
     """Build the store beside its place and move it there whole: an empty file at `path` is never ours."""
     unfinished = path.with_name(path.name + ".new")
-    for suffix in ("", "-wal", "-shm"):
-        unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
-    engine = _engine(unfinished, busy_seconds)
+    for leftover in (unfinished, *_beside(unfinished)):
+        leftover.unlink(missing_ok=True)
+    engine = _engine(unfinished, busy_seconds, make=True)
     try:
         with engine.connect() as connection:
             connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
@@ -72,7 +74,14 @@ def _make(path: Path, busy_seconds: float) -> None:
             connection.execute(schema.meta.insert().values(key=schema.SCHEMA_KEY, value=str(schema.SCHEMA)))
     finally:
         engine.dispose()
+    for leftover in _beside(path):  # of a store that was deleted: SQLite would take its pages for ours
+        leftover.unlink(missing_ok=True)
     unfinished.replace(path)
+
+
+def _beside(path: Path) -> tuple[Path, Path]:
+    """Return the files that SQLite keeps beside a database in use."""
+    return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
 
 
 def _check(engine: sa.Engine, path: Path) -> None:

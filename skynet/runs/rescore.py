@@ -97,7 +97,10 @@ def rescore_run(
 def _outputs(
     store: Store, row: RunRow, project: Project, versions: Sequence[str], splits: Sequence[str]
 ) -> tuple[list[StoredOutput], int]:
-    """Return the first stored output of each version, case and repetition, and how many cases are gone."""
+    """Return the stored output of each version, case and repetition, and how many cases are gone.
+
+    It is the first one, a provider's failure excepted, which was asked anew.
+    """
     data = project.dataset
     cases = {(case.id, case.content_hash): case for case in (*data.train, *data.val, *data.test)}
     run, table = StoredRun(store, row), schema.evaluations
@@ -118,7 +121,9 @@ def _outputs(
             lost += case is None
             if case is not None:
                 one = StoredOutput(f"{name}-{split}", case, record)
-                found.setdefault((one.name, one.case.id, record.repetition), one)
+                place = (one.name, one.case.id, record.repetition)
+                if place not in found or found[place].record.failure == "provider":  # asked again after it
+                    found[place] = one
     if not found:
         told_lost = f"; {lost} are of rows that the data no longer holds" if lost else ""
         raise SkynetError(

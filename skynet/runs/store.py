@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from skynet.errors import SkynetError, nearest
 from skynet.runs import schema
 from skynet.runs.codec import decode, encode, plain
-from skynet.runs.fault import explain
+from skynet.runs.fault import explain, store_error
 from skynet.runs.lock import RunDriven, RunLock, is_driven
 from skynet.runs.opening import open_engine
 from skynet.runs.writer import Writer
@@ -95,9 +95,17 @@ class Store:
             raise explain(error, self.path) from error
 
     def start_run(
-        self, name: str, spec: dict[str, Any], fingerprint: dict[str, Any], state: dict[str, Any] | None = None
+        self,
+        name: str,
+        spec: dict[str, Any],
+        fingerprint: dict[str, Any],
+        state: dict[str, Any] | None = None,
+        also: Callable[[sa.Connection, int], object] | None = None,
     ) -> tuple[RunRow, RunLock]:
-        """Store a new run with status running, durable on return, and the lock that makes this process its driver."""
+        """Store a new run with status running, durable on return, and the lock that makes this process its driver.
+
+        `also` is called with the run's number in the transaction that stores the row.
+        """
         at = time.time()
         row = {
             "name": plain(name),
@@ -114,7 +122,7 @@ class Store:
             except RunDriven:
                 continue  # another process took this id a moment ago
             try:
-                if self.writer.run(partial(_insert_run, row={"id": run, **row})):
+                if self.writer.run(partial(_insert_run, row={"id": run, **row}, also=also)):
                     return self.run(run), lock
             except BaseException:
                 lock.release(remove=True)
@@ -153,10 +161,12 @@ class Store:
         return [self._row(row) for row in found]
 
     def delete_run(self, run: str) -> None:
-        """Remove the run and everything stored under it. Raises RunDriven while a process drives it."""
+        """Remove the run, everything stored under it, and its log. Raises RunDriven while a process drives it."""
         row = self.run(run)
         with RunLock(self.folder, row.id) as lock:
             self.writer.run(lambda connection: _delete_run(connection, row.number))
+            for ending in ("log", "cancel"):  # what `submit` and `runs cancel` write beside the lock
+                lock.path.with_suffix(f".{ending}").unlink(missing_ok=True)
             lock.release(remove=True)
 
     def rows(self, run: str, table: sa.Table) -> Iterator[dict[str, Any]]:
@@ -195,7 +205,10 @@ class Store:
         self.close()
 
     def _row(self, stored: sa.RowMapping) -> RunRow:
-        values = {name: decode(v) if name in _JSON and v is not None else v for name, v in stored.items()}
+        try:
+            values = {name: decode(v) if name in _JSON and v is not None else v for name, v in stored.items()}
+        except ValueError as error:
+            raise store_error(self.path, "damaged", f"the row of run {stored['id']} is no JSON: {error}") from None
         if values["status"] == "running" and not is_driven(self.folder, values["id"]):
             values["status"] = "interrupted"
         return RunRow(**values)
@@ -207,11 +220,16 @@ class Store:
         return RunNotFound(f"store {self.path} has no run {run!r}.{known}")
 
 
-def _insert_run(connection: sa.Connection, row: dict[str, Any]) -> bool:
-    """Insert the row unless its id is taken; return whether it was inserted."""
+def _insert_run(
+    connection: sa.Connection, row: dict[str, Any], also: Callable[[sa.Connection, int], object] | None
+) -> bool:
+    """Insert the row and what goes with it, unless its id is taken; return whether it was inserted."""
     if connection.scalar(sa.select(schema.runs.c.number).where(schema.runs.c.id == row["id"])) is not None:
         return False
     connection.execute(schema.runs.insert().values(row))
+    number = connection.scalar(sa.select(schema.runs.c.number).where(schema.runs.c.id == row["id"]))
+    if also is not None and number is not None:
+        also(connection, number)
     return True
 
 

@@ -144,6 +144,15 @@ def test_the_mean_of_a_case_is_over_its_repetitions() -> None:
     assert standing.mean() == 0.75
 
 
+def test_a_version_was_tried_on_a_case_when_every_repetition_was() -> None:
+    standings = Standings(["a", "b"], None, repeats=2)
+    enter(standings, "start", [scored(0.0, case, repetition=number) for case in ("a", "b") for number in range(2)])
+    enter(standings, "v", [scored(1.0, "a"), scored(1.0, "b"), scored(1.0, "a", repetition=1)])
+    assert (standings.complete, standings.best()) == (("start",), "start")
+    assert enter(standings, "v", [scored(0.0, "b", repetition=1)])
+    assert (standings.complete, standings.best()) == (("start", "v"), "v")
+
+
 def test_a_provider_failure_is_replaced_by_what_the_next_attempt_measured() -> None:
     standings = Standings(["a"], None)
     enter(standings, "v", [failed("provider", "a")])
@@ -169,3 +178,25 @@ def test_the_declared_maximum_is_the_highest_bound_of_the_ranges_in_the_side_inf
     standings.saw([scored(0.5)])
     standings.saw(Record("v", "a", 0, "ok", score=0.5, side_info={"range": declared}) for declared in ranges)
     assert standings.declared_maximum == maximum
+
+
+def test_a_failure_that_comes_to_count_less_may_cost_a_version_the_lead() -> None:
+    standings = Standings(VAL, None)
+    enter(standings, "start", scores(0, 0, 0, 0))
+    standings.fix_failure_score(scores(0, 0, 0, 0))
+    assert enter(standings, "frail", [failed("target", "a"), *scores(0, 0.2, 0.2, 0.2)[1:]])
+    assert not enter(standings, "sound", scores(0.1, 0.1, 0.1, 0.1))
+    assert enter(standings, "half", scores(-10)) is False  # no best of its own, and failures count as -10 from here
+    assert standings.best() == "sound"
+    frail = standings.of("frail")
+    assert frail is not None
+    assert frail.mean() == pytest.approx((-10 + 0.6) / 4)
+
+
+def test_a_version_whose_providers_failure_is_measured_later_may_become_the_best() -> None:
+    standings = Standings(VAL, None)
+    enter(standings, "start", scores(0.5, 0.5, 0.5, 0.5))
+    assert not enter(standings, "v", [*scores(0.6, 0.6, 0.3), failed("provider", "d")])
+    assert standings.best() == "start"
+    assert enter(standings, "v", [scored(1.0, "d")])
+    assert standings.best() == "v"

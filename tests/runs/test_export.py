@@ -86,3 +86,8 @@ def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
     file.chmod(0o600)
     write_text(file, "new")
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"cannot write .*best\.md: there is no folder .*nowhere; make it first"):
+        write_text(tmp_path / "nowhere" / "best.md", "text")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skynet.evaluation.project import Functions, Project
-from skynet.runs.fingerprint import changed_parts, code_fingerprint, evaluation_scope, fingerprint
+from skynet.runs.fingerprint import changed_parts, code_fingerprint, evaluation_scope, fingerprint, target_fingerprint
 
 from .plans import plan, rows, spec_of, write_plans
 
@@ -136,7 +136,7 @@ def test_a_function_is_its_source_and_the_values_of_its_closure(tmp_path: Path) 
     folder = write_plans(tmp_path, data=rows(), engine='name = "gepa"')
     one = marks(folder, functions=Functions(metric=scorer(0.5)))
     assert marks(folder, functions=Functions(metric=scorer(0.5))) == one
-    assert changed_parts(one, marks(folder, functions=Functions(metric=scorer(0.75)))) == ["metric"]
+    assert changed_parts(one, marks(folder, functions=Functions(metric=scorer(0.75)))) == ["metric.weight"]
 
 
 def test_a_function_in_a_closure_is_its_source_and_not_its_address() -> None:
@@ -171,3 +171,13 @@ def test_a_metric_yaml_counts_with_the_files_that_it_names(tmp_path: Path) -> No
         (tmp_path / name).write_text((tmp_path / name).read_text() + "\n# changed")
         seen.add(code_fingerprint(path))
     assert len(seen) == 5
+
+
+def test_a_long_argument_of_a_command_is_no_file(folder: Path) -> None:
+    def mark(script: str) -> Any:
+        with Project(spec_of(folder)) as project:
+            target = project.spec.target.model_copy(update={"kind": "command", "argv": ("sh", "-c", script)})
+            project.spec = project.spec.model_copy(update={"target": target})
+            return target_fingerprint(project)
+
+    assert mark("echo one; " * 40) != mark("echo two; " * 40)

@@ -91,6 +91,44 @@ def test_what_a_killed_maker_left_is_cleared_away(path: Path) -> None:
     assert [child.name for child in path.parent.iterdir()] == ["skynet.db"]
 
 
+def test_a_store_that_was_deleted_while_it_was_open_is_not_left_behind_as_an_empty_file(path: Path) -> None:
+    with Store(path) as store:
+        store.start_run("a", {}, {})[1].release()
+        with store.engine.connect():  # the one that is kept is in use, so that the next read opens another
+            path.unlink()
+            with pytest.raises(StoreError, match=r"was deleted.*Put it back.*start a new run") as caught:
+                store.runs()
+        assert caught.value.cause == "missing"
+        assert not path.exists()
+    with Store(path) as made:
+        assert made.runs() == []
+
+
+def test_what_a_deleted_store_left_beside_it_is_no_part_of_the_new_one(path: Path) -> None:
+    with Store(path) as old:
+        old.start_run("a", {}, {})[1].release()
+        path.unlink()
+        assert path.with_name("skynet.db-wal").stat().st_size > 0
+        with Store(path) as made:
+            assert made.runs() == []
+            assert intact(path)
+
+
+def intact(path: Path) -> bool:
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("name", ["a b", "50%", "what?", "#1", "ü"])
+def test_a_folder_may_have_any_name(path: Path, name: str) -> None:
+    with Store(path.parent / name / "skynet.db") as store:
+        assert store.runs() == []
+    assert [child.name for child in (path.parent / name).iterdir()] == ["skynet.db"]
+
+
 def test_a_folder_in_place_of_the_file_is_a_clear_error(path: Path) -> None:
     path.mkdir(parents=True)
     assert refusal(path).cause in ("readonly", "damaged")

@@ -96,12 +96,14 @@ def test_deleting_a_run_removes_all_its_rows_and_no_others(store: Store) -> None
     fill(store, gone)
     fill(store, kept)
     gone_lock.release()
+    for row in (gone, kept):
+        (store.folder / "runs" / f"{row.id}.log").write_text("what happened")
     store.delete_run(gone.id)
     assert [run.id for run in store.runs()] == [kept.id]
     for table in schema.OF_A_RUN:
         with store.read() as connection:
             assert {row.run for row in connection.execute(table.select())} == {kept.number}
-    assert not (store.folder / "runs" / f"{gone.id}.lock").exists()
+    assert {file.name for file in (store.folder / "runs").iterdir()} == {f"{kept.id}.lock", f"{kept.id}.log"}
 
 
 def test_a_driven_run_cannot_be_deleted(store: Store, run: RunRow) -> None:
