@@ -41,6 +41,7 @@ class ProgressBoard:
 class Standing:
     """How a run stands by its events: means on val, None before there is one."""
 
+    start_version: str | None = None
     start_val: float | None = None
     best_val: float | None = None
     best_version: str | None = None
@@ -69,7 +70,11 @@ def _after(standing: Standing, event: Event) -> Standing:
     if event.kind != "accepted":
         return standing
     val = event.details["val"]
-    is_start = standing.best_version is None
+    start = standing.start_version or event.version
     return replace(
-        standing, start_val=val if is_start else standing.start_val, best_val=val, best_version=event.version
+        standing,
+        start_version=start,
+        start_val=val if event.version == start else standing.start_val,
+        best_val=val,
+        best_version=event.version,
     )

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import pairwise
 from typing import Any
 
 from skynet.artifact import diff
-from skynet.data.case import Case
 from skynet.engine import Version
 from skynet.evaluation.record import Record
 from skynet.models.ledger import Ledger
 from skynet.runs.books import RunBooks
+from skynet.runs.demonstrations import demonstrations
 from skynet.runs.engines import package_of
 from skynet.runs.events import Event
 from skynet.runs.fingerprint import DISTRIBUTION
 from skynet.runs.ledger_lines import ledger_lines
 from skynet.runs.report_cases import case_rows
+from skynet.runs.report_failures import failures_of
+from skynet.runs.report_spending import budget_of, curve_of, lower_bound_notes
+from skynet.runs.report_versions import coverage_json, coverage_of, means, version_rows
+from skynet.runs.report_warnings import report_warnings, shared_cases
 from skynet.runs.runner import Runner
 from skynet.runs.store import RunRow, Store
+from skynet.runs.stored_evaluations import stored_evaluations
 from skynet.runs.verdict import SealedPass
 from skynet.summary.aggregate import mean_of
-from skynet.summary.overlap import shared_runs, values_given_away
-from skynet.summary.warnings import ValFigures, overlap_warnings, verdict_warnings
 from skynet.target.code import NOT_ISOLATED
-from skynet.target.prompt import split_turns
 
 SCHEMA = 1
-_LOWER_BOUND = "A model was called whose price nobody knows: the dollars of this run are a lower bound."
+_LAST_REJECTIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,12 @@ class ReportSource:
 def report_of(source: ReportSource, runner: Runner, books: RunBooks) -> dict[str, Any]:
     """Return the report of a run that has ended."""
     outcome, project = runner.outcome, runner.project
-    verdict = outcome.verdict
-    ended = time.time()
     versions = runner.versions.all() if runner.versions is not None else []
-    events = books.events.read()
-    proposed = {event.version: event.details["metric_calls"] for event in events if event.kind == "proposed"}
     best = next((item for item in versions if item.id == outcome.best), None)
-    seen = _times_seen(source, runner)
+    against = _shown_best(runner, best)
+    events, entries, seen = books.events.read(), source.ledger.entries(), _times_seen(source, runner)
+    evaluations = stored_evaluations(source.store, source.row)
+    failures, unknown = failures_of(evaluations), lower_bound_notes(runner, entries)
     return {
         "schema": SCHEMA,
         "run": source.row.id,
@@ -64,30 +64,34 @@ def report_of(source: ReportSource, runner: Runner, books: RunBooks) -> dict[str
         "engine": {"name": runner.engine.name, **package_of(runner.engine.name), "options": _options(source.options)},
         "skynet_version": version(DISTRIBUTION),
         "started_at": source.row.started_at,
-        "ended_at": ended,
+        "ended_at": time.time(),
         "seconds": runner.budget.active_seconds,
+        "repeats": project.spec.evaluation.repeats,
         "changed": best is not None and outcome.start is not None and best.id != outcome.start.id,
-        "rejected": None if verdict is None else verdict.rejected,
-        "baseline": _side(runner, outcome.start, None if verdict is None else verdict.start),
+        "rejected": None if outcome.verdict is None else outcome.verdict.rejected,
+        "baseline": _side(runner, outcome.start, None if outcome.verdict is None else outcome.verdict.start),
         "best": _side(runner, best, _best_pass(runner)),
+        "challenger": _side(runner, against, _challenger_pass(runner)),
         "difference": _difference(runner),
-        "warnings": _warnings(runner, best, seen),
-        "notes": outcome.notes + ([_LOWER_BOUND] if runner.budget.usd_is_lower_bound else []),
-        "versions": [_version_row(runner, item) | {"at_call": proposed.get(item.id)} for item in versions],
+        "warnings": report_warnings(runner, best, seen, failures),
+        "notes": outcome.notes + unknown,
+        "versions": version_rows(runner, evaluations, events),
         "rejections": _rejections(runner),
-        "curve": _curve(events),
-        "diff": _diff(outcome.start, _shown_best(runner, best)),
+        "last_rejections": _last_rejections(events),
+        "failures": failures,
+        "curve": curve_of(events, entries),
+        "diff": _diff(outcome.start, against),
         "failure_score": runner.standings.failure_value() if runner.standings.complete else None,
-        "cases": case_rows(runner, outcome.start, _shown_best(runner, best)),
-        "named_scores": _named_scores(runner, outcome.start, best),
-        "time": _times(runner),
-        "cost": _costs(runner),
-        "ledger": ledger_lines(source.ledger.entries()),
-        "budget": _budget(runner),
+        "cases": case_rows(runner, outcome.start, against),
+        "named_scores": _named_scores(runner, outcome.start, against),
+        "time": _times(runner, against),
+        "cost": _costs(runner, against),
+        "ledger": ledger_lines(entries),
+        "budget": budget_of(runner, lower_bound=bool(unknown)),
         "split_sizes": _split_sizes(runner),
         "test_seen": seen,
         "data_warnings": list(project.dataset.warnings),
-        "demonstrations": [] if best is None else _demonstrations(best),
+        "demonstrations": [] if best is None else demonstrations(best.artifact),
         "labels": bool(getattr(source.options, "labels", False)),
         "not_isolated": NOT_ISOLATED if project.spec.artifact.kind == "code" else None,
         "not_evaluated": _not_evaluated(runner),
@@ -105,11 +109,20 @@ def _options(options: Any) -> dict[str, Any]:
 
 
 def _side(runner: Runner, item: Version | None, sealed: SealedPass | None) -> dict[str, Any]:
+    """Return a side's means and coverage. On test the means are over the cases that both sides measured."""
     standing = None if item is None else runner.standings.of(item.id)
+    verdict = runner.outcome.verdict
+    test, covered = None, None
+    if sealed is not None and verdict is not None:
+        values = sealed.values
+        shared = [value for case in shared_cases(verdict) if (value := values[case]) is not None]
+        test = mean_of(shared) if shared else None
+        covered = coverage_json(sealed.coverage(), verdict.cases * runner.project.spec.evaluation.repeats)
     return {
         "version": None if item is None else item.id,
         "val": None if standing is None else standing.mean(),
-        "test": None if sealed is None else sealed.mean,
+        "test": test,
+        "coverage": {"val": None if standing is None else coverage_of(runner, standing), "test": covered},
     }
 
 
@@ -118,6 +131,11 @@ def _best_pass(runner: Runner) -> SealedPass | None:
     if verdict is None:
         return None
     return verdict.best if verdict.changed else verdict.start
+
+
+def _challenger_pass(runner: Runner) -> SealedPass | None:
+    verdict = runner.outcome.verdict
+    return None if verdict is None else verdict.best or verdict.start
 
 
 def _difference(runner: Runner) -> dict[str, Any] | None:
@@ -131,27 +149,6 @@ def _times_seen(source: ReportSource, runner: Runner) -> int:
     return source.store.times_tested({case.content_hash for case in runner.project.dataset.test})
 
 
-def _warnings(runner: Runner, best: Version | None, seen: int) -> list[str]:
-    verdict = runner.outcome.verdict
-    warnings: list[str] = []
-    if verdict is not None and verdict.left_out:
-        warnings.append(
-            f"The budget paid for {verdict.cases} of {verdict.cases + verdict.left_out} test cases: the first ones in "
-            "seeded order."
-        )
-    if verdict is not None and verdict.comparison is not None:
-        start, challenger = runner.standings.of(verdict.start.version), runner.standings.of(_challenger(verdict))
-        figures = ValFigures(
-            None if start is None else start.mean(),
-            None if challenger is None else challenger.mean(),
-            len(runner.project.dataset.val),
-        )
-        warnings += verdict_warnings(verdict.comparison, val=figures, times_seen=max(seen, 1))
-    if best is not None and runner.outcome.start is not None and best.id != runner.outcome.start.id:
-        warnings += _overlap(runner, best)
-    return warnings + runner.named_score_warnings()
-
-
 def _shown_best(runner: Runner, best: Version | None) -> Version | None:
     """Return the version shown beside the start: the best, or the challenger that the verdict rejected."""
     verdict = runner.outcome.verdict
@@ -160,134 +157,59 @@ def _shown_best(runner: Runner, best: Version | None) -> Version | None:
     return best
 
 
-def _challenger(verdict: Any) -> str:
-    return str(verdict.best.version if verdict.best is not None else verdict.start.version)
-
-
-def _overlap(runner: Runner, best: Version) -> list[str]:
-    """Warn of rows that stand in the instructions; demonstrations are listed, not warned of."""
-    text = _instructions(best)
-    data = runner.project.dataset
-    train = {case.id: case for case in data.train}
-    everything: Sequence[Case] = [*data.train, *(case for case in (*data.val, *data.test) if case.id not in train)]
-    runs = shared_runs(text, ((case.id, case.input) for case in data.train))
-    given_away = values_given_away(text, ((case.id, case.expected) for case in everything))
-    return overlap_warnings(runs, given_away)
-
-
-def _instructions(item: Version) -> str:
-    if item.artifact.kind != "text":
-        return item.artifact.text
-    return "\n".join(turn.text for turn in split_turns(item.artifact.text) if turn.role == "system")
-
-
-def _demonstrations(item: Version) -> list[str]:
-    """Return the user and assistant turns of a chat text, pair by pair."""
-    if item.artifact.kind != "text":
-        return []
-    turns = split_turns(item.artifact.text)
-    pairs = pairwise(turns)
-    return [f"{one.text} -> {two.text}" for one, two in pairs if (one.role, two.role) == ("user", "assistant")]
-
-
-def _version_row(runner: Runner, item: Version) -> dict[str, Any]:
-    standing = runner.standings.of(item.id)
-    coverage = None if standing is None else standing.coverage()
-    return {
-        "id": item.id,
-        "parent": item.parent,
-        "note": item.note,
-        "kind": item.artifact.kind,
-        "text": item.artifact.text,
-        # A mean over a part of val would stand beside whole ones as if it could be compared with them.
-        "val": standing.mean() if standing is not None and item.id in runner.standings.complete else None,
-        "coverage": None if coverage is None else {"total": coverage.total, "measured": coverage.measured},
-        "status": _status(runner, item),
-        "scores": {} if standing is None else _means(standing.records()),
-    }
-
-
-def _status(runner: Runner, item: Version) -> str:
-    outcome = runner.outcome
-    if outcome.verdict is not None and outcome.verdict.rejected == item.id:
-        return "rejected"
-    if outcome.best == item.id and outcome.start is not None and outcome.start.id != item.id:
-        return "best"
-    return "start" if outcome.start is not None and outcome.start.id == item.id else "candidate"
-
-
-def _means(records: Iterable[Record]) -> dict[str, float]:
-    values: dict[str, list[float]] = {}
-    for record in records:
-        for name, value in record.scores.items():
-            values.setdefault(name, []).append(value)
-    return {name: mean_of(found) for name, found in sorted(values.items())}
-
-
 def _rejections(runner: Runner) -> list[dict[str, Any]]:
     reasons = Counter(reason for _, reason in runner.versions.rejections) if runner.versions is not None else Counter()
     return [{"reason": reason, "count": count} for reason, count in reasons.most_common()]
 
 
-def _curve(events: Sequence[Event]) -> list[dict[str, Any]]:
-    return [
-        {"metric_calls": event.details["metric_calls"], "usd": event.details["usd"], "best_val": event.details["val"]}
-        for event in events
-        if event.kind == "accepted" and event.details["val"] is not None
-    ]
+def _last_rejections(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """Return the proposals that were turned down last, with the metric calls spent by then."""
+    spent = 0
+    found = []
+    for event in events:
+        spent = max(spent, event.details.get("metric_calls", 0))
+        if event.kind == "rejected":
+            found.append({"version": event.version, "reason": event.reason, "at_call": spent})
+    return found[-_LAST_REJECTIONS:]
 
 
 def _records_of(runner: Runner, item: Version | None) -> list[Record]:
+    """Return a version's records on the test cases that both sides measured; without a verdict, those on val."""
     verdict = runner.outcome.verdict
     if item is None:
         return []
     for one in (verdict.start, verdict.best) if verdict is not None else ():
-        if one is not None and one.version == item.id:
-            return list(one.records)
+        if one is not None and verdict is not None and one.version == item.id:
+            shared = set(shared_cases(verdict))
+            return [record for record in one.records if record.case in shared]
     standing = runner.standings.of(item.id)
     return [] if standing is None else standing.records()
 
 
 def _named_scores(runner: Runner, start: Version | None, best: Version | None) -> list[dict[str, Any]]:
-    before, after = _means(_records_of(runner, start)), _means(_records_of(runner, best))
+    before, after = means(_records_of(runner, start)), means(_records_of(runner, best))
     return [{"name": name, "start": before.get(name), "best": after.get(name)} for name in sorted({*before, *after})]
 
 
-def _times(runner: Runner) -> dict[str, Any]:
+def _times(runner: Runner, best: Version | None) -> dict[str, Any]:
     def mean(item: Version | None) -> float | None:
         known = [record.elapsed_ms for record in _records_of(runner, item) if record.elapsed_ms is not None]
         return mean_of(known) if known else None
 
     return {
         "start_ms": mean(runner.outcome.start),
-        "best_ms": mean(_best(runner)),
+        "best_ms": mean(best),
         "clock_floor_ms": runner.clock_floor_ms,
     }
 
 
-def _costs(runner: Runner) -> dict[str, Any]:
+def _costs(runner: Runner, best: Version | None) -> dict[str, Any]:
     def mean(item: Version | None) -> float | None:
         costs = [record.cost_usd for record in _records_of(runner, item)]
         known = [cost for cost in costs if cost is not None]
         return mean_of(known) if known and len(known) == len(costs) else None
 
-    return {"start_usd": mean(runner.outcome.start), "best_usd": mean(_best(runner))}
-
-
-def _best(runner: Runner) -> Version | None:
-    if runner.versions is None or runner.outcome.best is None:
-        return None
-    return runner.versions[runner.outcome.best]
-
-
-def _budget(runner: Runner) -> dict[str, Any]:
-    limits, spent = runner.budget.limits, runner.budget.spent
-    return {
-        "metric_calls": {"limit": limits.metric_calls, "used": spent.metric_calls},
-        "usd": {"limit": limits.usd, "used": spent.usd},
-        "tokens": {"limit": limits.tokens, "used": spent.tokens},
-        "seconds": {"limit": limits.seconds, "used": runner.budget.active_seconds},
-    }
+    return {"start_usd": mean(runner.outcome.start), "best_usd": mean(best)}
 
 
 def _split_sizes(runner: Runner) -> dict[str, int]:
@@ -299,7 +221,8 @@ def _not_evaluated(runner: Runner) -> str | None:
     """Say which versions were put forward and not tried on all of val."""
     if runner.versions is None:
         return None
-    partial = [item.id for item in runner.versions.all() if item.id not in runner.standings.complete]
+    complete = runner.standings.complete
+    partial = [f"v{number}" for number, item in enumerate(runner.versions.all()) if item.id not in complete]
     if not partial:
         return None
     shown = ", ".join(partial[:5]) + (" and more" if len(partial) > 5 else "")

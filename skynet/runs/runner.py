@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from skynet.evaluation.content_check import content_check
 from skynet.evaluation.evaluator import Evaluator, Splits, VersionBook
 from skynet.evaluation.execution import Execution
 from skynet.evaluation.guards import BrokenGuard, IdleGuard, Stop
+from skynet.evaluation.places import cases_ahead
 from skynet.evaluation.project import Project
 from skynet.evaluation.ration import Ration
 from skynet.evaluation.stages import CheckResult, OnStage
@@ -25,18 +25,19 @@ from skynet.evaluation.standings import Standings
 from skynet.runs.books import RunBooks
 from skynet.runs.engine_models import EngineModels
 from skynet.runs.first_version import write_first_version
+from skynet.runs.holds import PassHolds
 from skynet.runs.model_journal import JournaledModels
 from skynet.runs.money import History
-from skynet.runs.plan import BudgetTooSmall, left_to_pay, plan_passes, set_aside
+from skynet.runs.plan import BudgetTooSmall
 from skynet.runs.progress import ProgressBoard
+from skynet.runs.room import Room
 from skynet.runs.run_bench import RunBench
 from skynet.runs.search import Search, SearchEnd
 from skynet.runs.task import search_task
-from skynet.runs.verdict import SealedPass, Verdict, VerdictFailed, affordable, judge, sealed_pass
+from skynet.runs.verdict import EPSILON, Verdict, VerdictFailed, judge, sealed_order, sealed_pass, span_of
 
 FINISHED = ("engine_done", "perfect", "converged")
 STOPPED = ("budget_metric_calls", "budget_usd", "budget_tokens", "budget_seconds")
-_EPSILON = 1e-9
 _FLOORS = 20  # a speed reference of fewer clock floors measures the clock
 
 
@@ -80,16 +81,17 @@ class Runner:
         self.cancel = threading.Event()
         self.board = ProgressBoard()
         self.outcome = Outcome()
-        self.standings = Standings([case.id for case in project.dataset.val], project.spec.metric.failure_score)
+        val, spec = [case.id for case in project.dataset.val], project.spec
+        self.standings = Standings(val, spec.metric.failure_score, spec.evaluation.repeats)
         self.versions: VersionBook | None = None
         self._scope = scope
-        self._plan = plan
-        self._history = history
         sealed = 2 * len(project.dataset.test) * project.spec.evaluation.repeats
         limit, planned = budget.limits.metric_calls, plan["metric_calls"]
         self._ration = Ration(
             planned, sealed, 0 if planned is None or limit is None else limit - planned, history.forked
         )
+        raised = any(getattr(budget.limits, name) != planned for name, planned in plan.items())
+        self._holds = PassHolds(project, books, budget, history, scope=scope, added=raised)
         self._on_stage = on_stage
         self._execution: Execution | None = None
         self.clock_floor_ms: float | None = None
@@ -116,20 +118,24 @@ class Runner:
 
     def _end(self, reason: str | None, message: str) -> None:
         outcome = self.outcome
+        outcome.notes.extend(self.models.settle(self.cancel))
         outcome.finish_reason = reason
         outcome.message = message
         outcome.status = status_of(reason)
         if outcome.verdict is None and outcome.start is not None:  # no verdict: the best on val so far
             outcome.best = self.standings.best() or outcome.start.id
+            self._tell_best()
         self.books.state(reason or message)
+
+    def _tell_best(self) -> None:
+        """Have the event stream end with the best on val as it is now: failures may have come to count less."""
+        best = self.standings.of(self.standings.best() or "")
+        if best is not None:
+            self.books.settled(best.version, best.mean(), self.budget.spent)
 
     def _stages(self) -> tuple[str, str]:
         """Run all stages; return finish reason and message."""
-        project = self.project
-        passes = plan_passes(project, project.start)
-        if self._history.resumed:
-            passes = left_to_pay(passes, self._history, self.budget.limits.metric_calls != self._plan["metric_calls"])
-        set_aside(self.budget, passes, resumed=self._history.resumed)
+        self._holds.before_check()
         self._check()
         start = self._start_version()
         records = self._start_pass(start)
@@ -137,6 +143,8 @@ class Runner:
             end = SearchEnd("perfect", "the start scores the maximum on every val case")
         else:
             end = self._search(start)
+            if end.reason in STOPPED:
+                self.books.event("budget", f"spent:{self.budget.limits}", reason=end.message)
         if end.reason in FINISHED or end.reason in STOPPED:
             self._verdict(start)
         return end.reason, end.message
@@ -150,6 +158,7 @@ class Runner:
             project.case_names,
             scope=self._scope,
             concurrency=concurrency,
+            ahead=cases_ahead(spec, concurrency),
             repeats=spec.evaluation.repeats,
             broken=BrokenGuard(start, code_may_fail=spec.artifact.kind == "code"),
             ration=self._ration,
@@ -158,7 +167,7 @@ class Runner:
         )
 
     def _check(self) -> None:
-        """Run the contract check through the books. Raises Stop with `check_failed`."""
+        """Run the contract check through the books. Raises Stop with `check_failed`, or `provider`."""
         project = self.project
         self.board.update(stage="check")
         cases = sample_cases(project.dataset, SAMPLES, project.seed)
@@ -169,25 +178,29 @@ class Runner:
         warnings = [sentence_of(text) for text in project.dataset.warnings]
         check = ContractCheck(bench, cases, project.start, on_stage=self._on_stage, warnings=warnings)
         try:
-            result = check.run()
+            with self._holds.checking(cases, bench.scored):
+                result = check.run()
         except BaseException:
             self.cancel.set()  # the run ends here; closing shall not wait for a case that hangs
             raise
         finally:
             execution.close()
         self.outcome.check = result
-        self.budget.drop("check")
         failed = next((stage for stage in result.stages if stage.status == "failed"), None)
         if failed is not None:
-            raise Stop("check_failed", f"the contract check failed at {failed.name}: {failed.message}")
+            reason = "provider" if result.by_provider else "check_failed"
+            raise Stop(reason, f"the contract check failed at {failed.name}: {failed.message}")
         if result.missing_model is not None:
             raise Stop("check_failed", f"the project needs a {result.missing_model} model; name one under [models]")
+        self._holds.after_check(self._under_way())
 
     def _start_version(self) -> Version:
         project = self.project
         artifact = project.start
         if artifact is None:
-            artifact = write_first_version(project, EngineModels(self.models, "start", self.cancel))
+            with self._holds.paying("the first version"):
+                artifact = write_first_version(project, EngineModels(self.models, "start", self.cancel))
+            self._holds.written(artifact)
         columns = list(project.spec.data.inputs) if project.spec.data else []
         template = project.spec.target.kind == "chat" or artifact.kind == "parts"
         check = content_check(artifact, columns, template, project.spec.artifact.entry)
@@ -201,10 +214,16 @@ class Runner:
         """Evaluate the start on val, fix the failure score, return the records."""
         self.board.update(stage="start")
         self._execution = self._execute_with(self._concurrency(), start.id)
-        pairs = [(start.artifact, case) for case in self.project.dataset.val]
-        records = self._execution.run(pairs, "val", self.budget.draw("start")).records
+        val = self.project.dataset.val
+        pairs, purse = [(start.artifact, case) for case in val], self.budget.draw("start")
+        with self._holds.paying("the start's val pass"):
+            if self._holds.unmeasured:
+                self._execution.run(pairs[:SAMPLES], "val", purse)
+                self._holds.after_first_cases(val[:SAMPLES])
+            records = self._execution.run(pairs, "val", purse).records
         self.budget.drop("start")
         self._look_at_clock()
+        self._look_at_failures(records)
         self.standings.saw(records)
         self.standings.fix_failure_score(records)
         self.standings.add(start.id, records)
@@ -226,6 +245,11 @@ class Runner:
                 f"{self.clock_floor_ms:.3g} ms: much of the measured time is the measuring itself."
             )
 
+    def _look_at_failures(self, records: Sequence[Any]) -> None:
+        """Warn of a start that came to no output: the search has nothing to go by but its faults."""
+        if records and all(record.failure == "target" for record in records):
+            self.outcome.notes.append(f"The start failed on every val case: {records[0].fault}")
+
     def _concurrency(self) -> int:
         """Return how many cases run at a time: fewer than the cores while speed counts and the target runs here."""
         spec = self.project.spec
@@ -236,6 +260,11 @@ class Runner:
             return min(spec.evaluation.concurrency, max(1, (os.cpu_count() or 2) - 1))
         return spec.evaluation.concurrency
 
+    def _under_way(self) -> int:
+        """Return how many evaluations may be begun and not ended."""
+        concurrency = self._concurrency()
+        return concurrency + cases_ahead(self.project.spec, concurrency)
+
     @property
     def maximum(self) -> float:
         """The best score there can be: the spec's, else the declared range's, else 1 unless a higher one was seen."""
@@ -243,27 +272,10 @@ class Runner:
             if given is not None:
                 return given
         highest = self.standings.highest
-        return 1.0 if highest is None or highest <= 1.0 + _EPSILON else float("inf")
-
-    def named_score_warnings(self) -> list[str]:
-        """Warn, once for each name, of named scores that the metric gave on some cases only."""
-        records = [
-            record
-            for version in self.standings.complete
-            if (standing := self.standings.of(version)) is not None
-            for record in standing.records()
-            if record.status == "ok"
-        ]
-        counts = Counter(name for record in records for name in record.scores)
-        return [
-            f"The named score {name!r} stands on {count} of {len(records)} measured val evaluations; it is unmeasured "
-            "on the others and drives no search."
-            for name, count in sorted(counts.items())
-            if count < len(records)
-        ]
+        return 1.0 if highest is None or highest <= 1.0 + EPSILON else float("inf")
 
     def _is_perfect(self, scores: Sequence[float | None]) -> bool:
-        return all(score is not None and score >= self.maximum - _EPSILON for score in scores)
+        return all(score is not None and score >= self.maximum - EPSILON for score in scores)
 
     def _search(self, start: Version) -> SearchEnd:
         if self._execution is None or self.versions is None:
@@ -293,7 +305,7 @@ class Runner:
         try:
             return Search(self.engine, task, evaluator, models, self.options).run(self.cancel, self.budget)
         finally:
-            self.outcome.notes.extend(evaluator.notes)
+            self.outcome.notes.extend([*evaluator.notes, *models.notes])
 
     def _verdict(self, start: Version) -> None:
         """Score start and best on the sealed cases, and enter the verdict in the outcome."""
@@ -301,37 +313,28 @@ class Runner:
             raise RuntimeError("the verdict comes after the search")
         best = self.standings.best() or start.id
         self.outcome.best = best
+        self._tell_best()
         test = self.project.dataset.test
         if not test:
             return
         self.board.update(stage="verdict")
-        purse = self.budget.draw("sealed")
+        purse, repeats = self.budget.draw("sealed"), self.project.spec.evaluation.repeats
         challenger = None if best == start.id else self.versions[best].artifact
-        repeats = self.project.spec.evaluation.repeats
-        free = self.budget.remaining.metric_calls
-        left = None if free is None else purse.left.metric_calls + free
-        cases = affordable(test, self.project.seed, repeats * (1 if challenger is None else 2), left)
-        failure = self.standings.failure_value()
+        costs = [self.books.costs.of_version(version) for version in dict.fromkeys((start.id, best))]
+        room = Room(purse, costs, repeats, self._under_way())
+        cases, failure = sealed_order(test, self.project.seed), self.standings.failure_value()
         try:
-            passes = sealed_pass(self._execution, start.artifact, challenger, cases, purse, failure)
+            passes = sealed_pass(self._execution, start.artifact, challenger, cases, purse, failure, room)
         except VerdictFailed as failed:
-            self.outcome.verdict = Verdict(*failed.passes, None, len(cases), len(test) - len(cases))
+            count = len(failed.passes[0].values)
+            self.outcome.verdict = Verdict(*failed.passes, None, count, len(test) - count)
             raise
         count = len(passes[0].values)
-        self.outcome.verdict = judge(
-            *passes, span=self._span(passes), seed=self.project.seed, cases=count, left_out=len(test) - count
-        )
+        span = span_of(passes, self.standings.failure_value(), self.maximum, self.standings.highest)
+        left_out = len(test) - count
+        self.outcome.verdict = judge(*passes, span=span, seed=self.project.seed, cases=count, left_out=left_out)
         if self.outcome.verdict.rejected is not None:
             self.outcome.best = start.id
-
-    def _span(self, passes: tuple[SealedPass, SealedPass | None]) -> float:
-        """Return the score's range: from the failure value to the maximum, or what was seen where that is unknown."""
-        lowest = self.standings.failure_value()
-        if self.maximum != float("inf"):
-            return max(self.maximum - lowest, _EPSILON)
-        seen = [value for one in passes if one is not None for value in one.values.values() if value is not None]
-        highest = max([*seen, self.standings.highest or lowest])
-        return max(highest - lowest, _EPSILON)
 
 
 def status_of(reason: str | None) -> str:

@@ -53,7 +53,8 @@ class StoredRun:
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise SkynetError(f"{path} is damaged ({error}); delete it to see what the store holds") from None
+            again = f"skynet runs resume {self.row.id}"
+            raise SkynetError(f"{path} is damaged ({error}); `{again}` writes it anew, without a call") from None
         return data
 
     def to_json(self) -> dict[str, Any]:
@@ -83,6 +84,7 @@ class StoredRun:
             "metric_calls": self._metric_calls(),
             "cost_usd": self._cost(),
             "report": None,
+            "error": self.row.state.get("error") if self.row.status == "failed" else None,
         }
 
     def _metric_calls(self) -> int:
@@ -101,11 +103,14 @@ class StoredRun:
         return None if None in costs else math.fsum(costs)
 
     def version(self, name: str) -> StoredVersion:
-        """Return a version by id, by a beginning that only it has, or as `start` or `best`. Raises VersionNotFound."""
+        """Return a version by id, by a beginning that only it has, as `start` or `best`, or as `v2`, the name that
+        reports give it. Raises VersionNotFound."""
         if not self.versions:
             raise VersionNotFound(f"run {self.row.id} ended before it had a version")
         if name == "start":
             return self.versions[0]
+        if name[:1] == "v" and name[1:].isdecimal() and int(name[1:]) < len(self.versions):
+            return self.versions[int(name[1:])]
         wanted = (self.to_json()["best"]["version"] or self.versions[0].id) if name == "best" else name
         found = [item for item in self.versions if item.id.startswith(wanted)]
         if len(found) == 1:
@@ -114,8 +119,8 @@ class StoredRun:
             raise VersionNotFound(f"{len(found)} versions begin with {name!r}: {', '.join(i.id for i in found[:5])}")
         known = nearest(name, [item.id for item in self.versions])
         raise VersionNotFound(
-            f"run {self.row.id} has no version {name!r}.{known} `skynet versions {self.row.id}` lists them; `start` "
-            "and `best` are names too"
+            f"run {self.row.id} has no version {name!r}.{known} `skynet versions {self.row.id}` lists them; `start`, "
+            "`best` and `v1` are names too"
         )
 
     def diff(self, before: str, after: str) -> str:
@@ -139,6 +144,7 @@ class StoredRun:
                     "number": item.number,
                     "parent": item.parent,
                     "status": known.get("status", status),
+                    "reason": known.get("reason"),
                     "val": known.get("val", accepted.get(item.id)),
                     "coverage": known.get("coverage"),
                     "at_call": proposed.get(item.id),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from skynet.summary.comparison import Comparison
 from skynet.summary.overlap import GivenAway, SharedRun
+from skynet.summary.written import score, signed
 
 WORTH_SHOWING = 0.05  # of the score's range: a test that cannot show this much is called too small
 _NAMED = 3  # cases or values named in one sentence; the rest are counted
@@ -34,7 +35,8 @@ def verdict_warnings(comparison: Comparison, *, val: ValFigures | None = None, t
     lies above its mean on test by more than chance explains, 1.96 * span / 2 * sqrt(1 / test cases + 1 / val cases),
     where span / 2 is the largest deviation that scores of this range can have.
     """
-    found = [_nothing_shown(comparison), _too_few(comparison), _val_above_test(comparison, val), _seen(times_seen)]
+    seen = seen_warning(times_seen)
+    found = [_nothing_shown(comparison), _too_few(comparison), _val_above_test(comparison, val), seen]
     return [sentence for sentence in found if sentence]
 
 
@@ -63,7 +65,7 @@ def _nothing_shown(comparison: Comparison) -> str:
         return ""
     return (
         f"No difference is shown: the 95 % interval of the difference on test, "
-        f"{_figure(comparison.low)} to {_figure(comparison.high)}, includes 0."
+        f"{signed(comparison.low)} to {signed(comparison.high)}, includes 0."
     )
 
 
@@ -76,7 +78,7 @@ def _too_few(comparison: Comparison) -> str:
         return f"Too few cases to tell: with {cases} no difference can be shown; at least 6 are needed."
     if not comparison.includes_zero or smallest < WORTH_SHOWING * comparison.span:
         return ""
-    return f"Too few cases to tell: {cases} could only show a difference of about {_figure(smallest)} or more."
+    return f"Too few cases to tell: {cases} could only show a difference of about {score(smallest)} or more."
 
 
 def _val_above_test(comparison: Comparison, val: ValFigures | None) -> str:
@@ -87,27 +89,23 @@ def _val_above_test(comparison: Comparison, val: ValFigures | None) -> str:
     ending = "the best may be fitted to the val cases."
     if val.start is not None and val.best - val.start > comparison.high:
         return (
-            f"Val is far above test: the gain on val, {_figure(val.best - val.start)}, lies above the 95 % interval of "
-            f"the gain on test ({_figure(comparison.mean)}, at most {_figure(comparison.high)}); {ending}"
+            f"Val is far above test: the gain on val, {signed(val.best - val.start)}, lies above the 95 % interval of "
+            f"the gain on test ({signed(comparison.mean)}, at most {signed(comparison.high)}); {ending}"
         )
     chance = _TWO_SIDED_95 * comparison.span / 2 * math.sqrt(1 / comparison.cases + 1 / val.cases)
     if val.best - comparison.best_mean > chance:
         return (
-            f"Val is far above test: the best scores {_figure(val.best)} on val and "
-            f"{_figure(comparison.best_mean)} on test, more than chance explains; {ending}"
+            f"Val is far above test: the best scores {score(val.best)} on val and "
+            f"{score(comparison.best_mean)} on test, more than chance explains; {ending}"
         )
     return ""
 
 
-def _seen(times: int) -> str:
+def seen_warning(times: int) -> str:
+    """Return the warning about test rows that were scored `times` times in this store; empty at the first time."""
     if times < 2:
         return ""
     return f"Test seen {times} times: these test rows were scored before in this store, so they are no longer unseen."
-
-
-def _figure(value: float) -> str:
-    """Write a figure with two decimals, or three significant digits when it is small or huge."""
-    return f"{value:.2f}" if 0.1 <= abs(value) < 1e6 or value == 0 else f"{value:.3g}"
 
 
 def _counted(number: int, noun: str) -> str:

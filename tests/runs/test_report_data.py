@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.loopback import ModelServer, model_server
 from .chats import GOOD, answer, write_chat
 from .plans import cases_of, drive, plan, ran, rows, write_plans
 from .project_files import add_missing_word, write_words_project
+from .report import samples
 from .scripted import Scripted, installed, scripted
 
 __all__ = ["model_server", "scripted"]
@@ -55,7 +57,7 @@ def test_each_version_has_its_place_in_the_search(data: dict[str, Any]) -> None:
     assert (start["parent"], worse["parent"], better["parent"]) == (None, start["id"], start["id"])
     assert better["text"] == BETTER
     assert better["val"] == 0.75
-    assert better["coverage"] == {"total": 6, "measured": 6}
+    assert (better["coverage"]["measured"], better["coverage"]["total"]) == (6, 6)
     assert better["scores"] == {"half": 0.375}
     assert 0 < start["at_call"] < worse["at_call"] < better["at_call"]
 
@@ -92,6 +94,40 @@ def test_the_difference_is_over_what_both_measured(data: dict[str, Any]) -> None
     }  # fmt: skip
 
 
+def test_the_means_on_test_are_over_the_cases_of_the_difference(data: dict[str, Any]) -> None:
+    assert (data["baseline"]["test"], data["best"]["test"]) == (
+        data["difference"]["start_mean"], data["difference"]["best_mean"],
+    )  # fmt: skip
+    assert data["best"]["test"] - data["baseline"]["test"] == data["difference"]["mean"]
+
+
+def test_each_side_has_its_coverage_on_val_and_test(data: dict[str, Any]) -> None:
+    start, best = data["baseline"]["coverage"], data["best"]["coverage"]
+    assert (start["test"]["measured"], start["test"]["total"]) == (6, 6)
+    assert (best["test"]["measured"], best["test"]["unmeasured"], best["test"]["total"]) == (4, 2, 6)
+    assert (start["val"]["measured"], start["val"]["target_failures"]) == (6, 2)
+
+
+def test_the_made_up_reports_of_the_tests_have_the_keys_of_a_real_one(data: dict[str, Any]) -> None:
+    made_up = samples.success()
+    assert made_up.keys() == data.keys()
+    for key in ("baseline", "best", "challenger", "difference", "budget", "engine", "failures"):
+        assert made_up[key].keys() == data[key].keys(), key
+    assert made_up["budget"]["usd"].keys() == data["budget"]["usd"].keys()
+    for key in ("versions", "curve", "rejections", "last_rejections", "cases", "named_scores"):
+        assert made_up[key][0].keys() == data[key][0].keys(), key
+    assert made_up["baseline"]["coverage"]["test"].keys() == data["baseline"]["coverage"]["test"].keys()
+    assert type(made_up["started_at"]) is type(data["started_at"])
+
+
+def test_every_key_that_the_page_on_the_report_names_is_there(data: dict[str, Any]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+?`) \| ", page.split("## Keys of report.json")[1], re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert len(named) > 15
+    assert named <= data.keys()
+
+
 def test_too_few_cases_are_warned_of(data: dict[str, Any]) -> None:
     assert any("2 test cases" in warning or "2 cases" in warning for warning in data["warnings"]), data["warnings"]
 
@@ -107,6 +143,9 @@ def test_time_cost_and_named_scores_are_of_start_and_best(data: dict[str, Any]) 
 def test_sizes_rejections_and_the_diff_are_in_it(data: dict[str, Any]) -> None:
     assert data["split_sizes"] == {"train": 2, "val": 3, "test": 3}
     assert data["rejections"] == [{"reason": "it is identical to the version it came from", "count": 1}]
+    [last] = data["last_rejections"]
+    assert (last["version"], last["reason"]) == (data["versions"][0]["id"], data["rejections"][0]["reason"])
+    assert data["versions"][1]["at_call"] < last["at_call"] <= data["versions"][2]["at_call"]
     assert f"-{START}" in data["diff"]
     assert f"+{BETTER}" in data["diff"]
     assert (data["test_seen"], data["labels"], data["error"], data["not_evaluated"]) == (1, False, None, None)
@@ -118,7 +157,7 @@ def test_the_stages_of_the_check_are_in_it(data: dict[str, Any]) -> None:
 
 
 def test_result_and_report_give_each_other_back(result: RunResult, data: dict[str, Any]) -> None:
-    assert result_of(data, Path(str(result.report))) == result
+    assert result_of(data, Path(str(result.report)), {}) == result
     assert result.run in render_markdown(data)
 
 
@@ -134,9 +173,15 @@ class TestOtherEnds:
         scripted.script = script
         result = drive(write_plans(tmp_path, plan("start", 0.25)))
         half = result.data["versions"][1]
-        assert half["id"] in result.data["not_evaluated"]
-        assert result.data["not_evaluated"].startswith("1 version was not tried on every val case")
+        assert result.data["not_evaluated"] == "1 version was not tried on every val case and cannot be the best: v1"
         assert (half["status"], result.changed) == ("candidate", False)
+
+    def test_a_rejected_best_is_shown_with_its_own_figures(self, tmp_path: Path) -> None:
+        lucky = plan("lucky", 0.75, test0=0.0, test1=0.0, test2=0.0)
+        data = drive(write_plans(tmp_path, plan("start", 0.25), lucky)).data
+        assert (data["best"]["version"], data["best"]["test"]) == (data["versions"][0]["id"], 0.25)
+        assert (data["challenger"]["version"], data["challenger"]["test"]) == (data["versions"][1]["id"], 0.0)
+        assert data["named_scores"] == [{"name": "half", "start": 0.125, "best": 0.0}]
 
     def test_a_rejected_best_is_shown_beside_the_start(self, tmp_path: Path) -> None:
         lucky = plan("lucky", 0.75, test0=0.0, test1=0.0, test2=0.0)
@@ -163,7 +208,8 @@ class TestOtherEnds:
         data = drive(write_plans(tmp_path, plan("start", "raise"))).data
         assert data["error"].startswith("the contract check failed at Run output")
         assert (data["cases"], data["curve"], data["difference"], data["test_seen"]) == ([], [], None, 0)
-        assert (data["baseline"], data["best"]) == ({"version": None, "val": None, "test": None},) * 2
+        nothing = {"version": None, "val": None, "test": None, "coverage": {"val": None, "test": None}}
+        assert (data["baseline"], data["best"], data["challenger"]) == (nothing,) * 3
 
     def test_what_the_metric_says_besides_is_kept(self, tmp_path: Path) -> None:
         folder = write_plans(tmp_path, plan("start", 0.25))
@@ -198,6 +244,25 @@ class TestChats:
         data = [{"text": f"text {n} {long}", "label": f"label {n} {long}"} for n in range(10)]
         model_server.reply = answer(lambda number: f"```\n{GOOD} Such as: {long}\n```")
         result = drive(write_chat(tmp_path, model_server, 'name = "best_of_n"\nn = 1', rows=data))
+        assert any("share 8 or more words" in warning for warning in result.data["warnings"]), result.data["warnings"]
+
+    @pytest.mark.parametrize("opening", ["", "user:\n"])
+    def test_a_train_row_in_any_turn_of_the_prompts_own_is_warned_of(
+        self, tmp_path: Path, model_server: ModelServer, opening: str
+    ) -> None:
+        long = "the parcel with the blue lamp never came to my new address in May"
+        data = [{"text": f"text {n} {long}", "label": f"label {n} {long}"} for n in range(10)]
+
+        def reply(body: dict[str, Any]) -> str:
+            prompt = str(body["messages"][0]["content"])
+            if body["model"] == "writer":
+                return f"```\n{opening}{GOOD} Such as: {long}. Now: {{{{ text }}}}\n```"
+            return prompt.split("Now: ")[-1].replace("text", "label", 1) if "GOOD" in prompt else "no idea"
+
+        model_server.reply = reply
+        start = f"{opening}Say it. Now: {{{{ text }}}}"
+        result = drive(write_chat(tmp_path, model_server, 'name = "best_of_n"\nn = 1', start=start, rows=data))
+        assert result.changed
         assert any("share 8 or more words" in warning for warning in result.data["warnings"]), result.data["warnings"]
 
     def test_demonstrations_are_listed_and_not_warned_of(self, tmp_path: Path, model_server: ModelServer) -> None:

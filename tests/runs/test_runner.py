@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def test_a_better_version_is_the_best_and_is_proved_on_test(tmp_path: Path) -> N
         "finished", "engine_done", True, None,
     )  # fmt: skip
     assert result.baseline == {"version": result.data["versions"][0]["id"], "val": 0.25, "test": 0.25}
-    assert (result.best["val"], result.best["test"], result.best_text) == (0.75, 0.75, BETTER)
+    assert (result.best["val"], result.best["test"], result.best.text) == (0.75, 0.75, BETTER)
     assert result.difference is not None
     assert result.difference["mean"] == 0.5
 
@@ -260,6 +261,17 @@ def test_the_failure_score_is_the_lowest_of_the_start_where_that_is_below_0(tmp_
     assert result.best["test"] == 9.0
 
 
+@pytest.mark.parametrize(("cases", "warned"), [({}, True), ({"val1": 0.5}, False)])
+def test_a_start_that_fails_on_every_val_case_is_warned_of(
+    tmp_path: Path, cases: dict[str, float], warned: bool
+) -> None:
+    values = {f"val{number}": "raise" for number in range(3)} | cases
+    folder = write_plans(tmp_path, plan("start", 0.25, **values), data=rows(train=20))
+    notes = drive(folder, {"data": {"seed": seed_that_samples_train(folder)}}).data["notes"]
+    told = r"The start failed on every val case: ValueError: no output for val\d \(run.py, line"
+    assert bool([note for note in notes if re.match(told, note)]) is warned
+
+
 def test_a_given_failure_score_stands(tmp_path: Path) -> None:
     folder = write_plans(tmp_path, START, plan("v", 0.75, val1="raise"), metric="failure_score = -3.0")
     assert drive(folder).data["versions"][1]["val"] == -0.5
@@ -278,7 +290,7 @@ def test_equal_rows_in_two_splits_are_warned_of_and_run_one_by_one(tmp_path: Pat
     data = [*rows(), {**twin, "part": "val"}, {**twin, "part": "test"}]
     result = drive(write_plans(tmp_path, START, BETTER, data=data))
     assert result.status == "finished"
-    assert any("leak: 1 inputs stand in val and in test" in warning for warning in result.data["data_warnings"])
+    assert any("leak: 1 input stands in val and in test" in warning for warning in result.data["data_warnings"])
     assert ran(tmp_path).count(("better", "twin")) == 2
 
 
@@ -319,7 +331,7 @@ def test_the_events_tell_the_run_in_order(tmp_path: Path) -> None:
     result = drive(write_plans(tmp_path, START, plan("start", 0.25), BETTER))
     told = events(tmp_path, result.run)
     kinds = [event["kind"] for event in told if event["kind"] != "evaluated"]
-    assert kinds == ["state", "proposed", "accepted", "lane", "rejected", "proposed", "accepted", "state"]
+    assert kinds == ["state", "budget", "proposed", "accepted", "lane", "rejected", "proposed", "accepted", "state"]
     assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
     assert told[0]["reason"] == "running"
     assert told[-1]["reason"] == "engine_done"

@@ -123,7 +123,7 @@ def test_the_best_that_is_shown_stored_and_exported_is_one(
     assert skynet("runs", "export", result.run, folder, "-o", exported).status == 0
     content = exported.read_text("utf-8")
     assert Artifact("text", content).id == best == stored.artifact.id
-    assert content == stored.artifact.text == result.best_text
+    assert content == stored.artifact.text == result.best.text
 
 
 def test_every_attempt_tells_its_beginning_and_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

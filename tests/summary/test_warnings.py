@@ -5,6 +5,7 @@ import pytest
 from skynet.summary.comparison import Comparison, compare
 from skynet.summary.overlap import GivenAway, SharedRun
 from skynet.summary.warnings import ValFigures, overlap_warnings, verdict_warnings
+from skynet.summary.written import signed
 
 
 def comparing(wins: int, losses: int, right: int, wrong: int = 0, *, span: float = 1.0) -> Comparison:
@@ -24,8 +25,13 @@ def test_a_clear_gain_on_an_unseen_test_has_no_warning() -> None:
 
 def test_an_interval_with_zero_and_few_cases_says_what_these_cases_could_show() -> None:
     shown, few = verdict_warnings(comparing(2, 1, 17))
-    assert shown.startswith("No difference is shown: the 95 % interval of the difference on test, -0.")
-    assert few == "Too few cases to tell: 20 test cases could only show a difference of about 0.30 or more."
+    assert shown.startswith("No difference is shown: the 95 % interval of the difference on test, −0.")
+    assert few == "Too few cases to tell: 20 test cases could only show a difference of about 0.3 or more."
+
+
+def test_an_interval_is_written_as_in_the_headline() -> None:
+    found = comparing(2, 1, 17)
+    assert f"{signed(found.low)} to {signed(found.high)}, includes 0" in verdict_warnings(found)[0]
 
 
 def test_many_cases_without_a_difference_are_not_called_too_few() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from skynet.runs.report.elements import Markup, join, table, tag
 from skynet.runs.report.figures import Figure, budget_lines
-from skynet.runs.report.show import NOTHING, cut, dollars, one_line, whole
+from skynet.runs.report.show import NOTHING, cut, one_line, spent, whole
 from skynet.runs.report.words import stage_place
 
 _SHORT_CHARS = 220
@@ -79,7 +79,7 @@ def ledger_table(ledger: Sequence[Mapping[str, Any]]) -> Markup:
             whole(entry.get("calls")),
             whole(entry.get("prompt_tokens")),
             whole(entry.get("completion_tokens")),
-            "no price" if entry.get("usd") is None else dollars(entry["usd"]),
+            spent(entry.get("usd"), lower_bound=False),
         )
         for entry in ledger
     ]

@@ -40,12 +40,13 @@ class _Frame:
 def score_curve(
     curve: Sequence[Mapping[str, Any]], versions: Sequence[Mapping[str, Any]], *, width: int, height: int, key: str
 ) -> Markup:
-    """Draw the best mean on val over metric calls as steps, each version's own mean as a dot.
+    """Draw the best mean on val over metric calls as steps, each version's own mean as a dot, both where it was known.
 
     `key` makes the ids of this drawing unique on its page. Needs at least one point with a `best_val`.
     """
     steps = [(point["metric_calls"], point["best_val"]) for point in curve if point.get("best_val") is not None]
-    dots = [(one["at_call"], one["val"]) for one in versions if None not in (one.get("at_call"), one.get("val"))]
+    measured = [one for one in versions if None not in (one.get("val_at_call"), one.get("val"))]
+    dots = [(one["val_at_call"], one["val"]) for one in measured]
     frame = _frame_around(steps, dots, width, height)
     last_x = max(x for x, _ in [*steps, *dots])
     line = f"M{frame.x(steps[0][0])} {frame.y(steps[0][1])}"

@@ -22,9 +22,9 @@ from skynet.runs.report.blocks import (
 from skynet.runs.report.case_table import case_section
 from skynet.runs.report.charts import interval_plot, score_curve
 from skynet.runs.report.elements import Markup, join, table, tag
-from skynet.runs.report.figures import figures, side_names
+from skynet.runs.report.figures import CURVE_HEAD, curve_rows, figures, figures_told, side_names
 from skynet.runs.report.lineage_table import lineage_section
-from skynet.runs.report.show import NOTHING, counted, cut, dollars, duration, milliseconds, one_line, score, whole
+from skynet.runs.report.show import NOTHING, counted, cut, duration, milliseconds, moment, one_line, whole
 from skynet.runs.report.words import Headline, case_counts, finish_sentence, headline, notices, times_seen
 
 _MARKS = {"gain": "▲", "none": "=", "unknown": "?", "failed": "✗"}
@@ -149,7 +149,8 @@ def _figures(report: Mapping[str, Any]) -> Markup | None:
     lines = figures(report)
     if not lines:
         return None
-    return section("figures", "Start and best", figure_table(lines, side_names(report)), _clock(report))
+    told = tag("p", figures_told(report), class_="quiet")
+    return section("figures", "Start and best", figure_table(lines, side_names(report)), told, _clock(report))
 
 
 def _demonstrations(report: Mapping[str, Any]) -> Markup | None:
@@ -182,17 +183,20 @@ def _curve(report: Mapping[str, Any]) -> Markup | None:
     if not curve:
         return None
     versions = report.get("versions") or []
-    rows = [(whole(point.get("metric_calls")), dollars(point.get("usd")), score(point["best_val"])) for point in curve]
     return section(
         "curve",
         "Score over budget",
-        tag("p", "Steps: the best mean on val so far. Dots: each version's own. Dashes: the start.", class_="quiet"),
+        tag(
+            "p",
+            "Steps: the best mean on val so far. Dots: each version's own, when it was known. Dashes: the start.",
+            class_="quiet",
+        ),
         tag("div", score_curve(curve, versions, width=960, height=280, key="wide"), class_="wide"),
         tag("div", score_curve(curve, versions, width=380, height=260, key="narrow"), class_="narrow"),
         tag(
             "details",
             tag("summary", "The same as figures"),
-            table(("Metric calls", "Cost so far", "Best val mean"), rows, numeric=(0, 1, 2)),
+            table(CURVE_HEAD, curve_rows(report), numeric=(0, 1, 2)),
             class_="rest",
         ),
     )
@@ -243,9 +247,9 @@ def _footer(report: Mapping[str, Any]) -> Markup:
         ("Finish reason", report.get("finish_reason")),
         ("Engine", " ".join(str(engine[key]) for key in ("name", "package", "version") if engine.get(key))),
         ("Options", ", ".join(f"{one_line(key, 40)} = {one_line(str(value), 80)}" for key, value in options.items())),
-        ("Started", report.get("started_at")),
-        ("Ended", report.get("ended_at")),
-        ("Took", duration(report.get("seconds"))),
+        ("Started", moment(report.get("started_at"))),
+        ("Ended", moment(report.get("ended_at"))),
+        ("Time at work", duration(report.get("seconds"))),
         ("Skynet", report.get("skynet_version")),
     ]
     rows = [

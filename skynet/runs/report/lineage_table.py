@@ -7,12 +7,13 @@ from typing import Any
 
 from skynet.runs.report.blocks import long_text, section
 from skynet.runs.report.charts import rails, rails_width
-from skynet.runs.report.elements import Markup, table, tag
-from skynet.runs.report.figures import challenger
+from skynet.runs.report.elements import Markup, join, table, tag
+from skynet.runs.report.figures import challenger, covered
 from skynet.runs.report.lineage import LineageRow, lay_out
 from skynet.runs.report.show import counted, cut, one_line, score, whole
 
 _SCROLLS_FROM = 25  # versions; more of them scroll in a box of their own
+_HEAD = ("", "Version", "Val mean", "Val measured", "Proposed at call", "What changed")
 _MARKS = {"start": "○ start", "best": "★ best", "rejected": "✗ rejected on test"}
 
 
@@ -34,7 +35,7 @@ def lineage_section(report: Mapping[str, Any]) -> Markup | None:
         tag(
             "table",
             tag("caption", "Versions and where they came from", class_="hidden"),
-            tag("thead", tag("tr", *(_head(name) for name in ("", "Version", "Val mean", "At call", "What changed")))),
+            tag("thead", tag("tr", *(_head(name) for name in _HEAD))),
             tag("tbody", *(_row(row, lanes) for row in rows)),
             class_="lineage",
         ),
@@ -59,6 +60,7 @@ def _row(row: LineageRow, lanes: int) -> Markup:
         tag("b", f"v{row.number}"),
         tag("span", _MARKS[status], class_=f"badge {status}") if status in _MARKS else None,
         tag("span", tag("span", one_line(str(version.get("id")), 40), class_="mono"), came, class_="split"),
+        tag("span", one_line(str(version["reason"]), 200), class_="split") if version.get("reason") else None,
         scope="row",
     )
     note = str(version.get("note") or "")
@@ -66,8 +68,9 @@ def _row(row: LineageRow, lanes: int) -> Markup:
         "tr",
         tag("td", rails(row, lanes), class_="graph", style=f"min-width:{rails_width(lanes) + 10}px"),
         name,
-        tag("td", tag("b", score(version.get("val"))), _coverage(version.get("coverage")), data_label="val"),
-        tag("td", whole(version.get("at_call")), data_label="at call"),
+        tag("td", tag("b", score(version.get("val"))), data_label="val mean"),
+        tag("td", covered(version.get("coverage")), data_label="val measured"),
+        tag("td", whole(version.get("at_call")), data_label="proposed at call"),
         tag("td", long_text(note, "whole note") if note else None, _content(version), class_="note"),
         id=f"v{row.number}",
     )
@@ -87,17 +90,24 @@ def _content(version: Mapping[str, Any]) -> Markup | None:
     )
 
 
-def _coverage(coverage: Mapping[str, Any] | None) -> Markup | None:
-    if not coverage or coverage.get("measured") == coverage.get("total"):
-        return None
-    return tag("span", f" {coverage.get('measured')} of {coverage.get('total')} measured", class_="split")
-
-
 def _rejections(report: Mapping[str, Any]) -> Markup | None:
     rejections = report.get("rejections") or []
     if not rejections:
         return None
     total = sum(one.get("count") or 0 for one in rejections)
     rows = [(long_text(str(one.get("reason")), "whole reason"), whole(one.get("count"))) for one in rejections]
-    summary = tag("summary", f"{counted(total, 'proposal')} turned down without an evaluation")
-    return tag("details", summary, table(("Reason", "Count"), rows, numeric=(1,)), class_="rest")
+    last = [
+        (
+            whole(one.get("at_call")),
+            tag("span", one_line(str(one.get("version")), 40), class_="mono"),
+            long_text(str(one.get("reason")), "whole reason"),
+        )
+        for one in report.get("last_rejections") or []
+    ]
+    return tag(
+        "details",
+        tag("summary", f"{counted(total, 'proposal')} turned down without an evaluation"),
+        table(("Reason", "Count"), rows, numeric=(1,)),
+        join([tag("h3", "The last ones"), table(("At call", "Id", "Reason"), last)]) if last else None,
+        class_="rest",
+    )

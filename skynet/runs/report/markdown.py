@@ -7,22 +7,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from skynet.runs.report.cases import CaseRow, Side, case_rows
-from skynet.runs.report.figures import budget_lines, challenger, figures, side_names, version_names
+from skynet.runs.report.figures import (
+    CURVE_HEAD,
+    budget_lines,
+    challenger,
+    covered,
+    curve_rows,
+    figures,
+    figures_told,
+    side_names,
+    version_names,
+)
 from skynet.runs.report.lineage import lay_out
 from skynet.runs.report.show import (
     NOTHING,
     counted,
     cut,
-    dollars,
     duration,
     legible,
+    moment,
     one_line,
     score,
     shown,
     signed,
+    spent,
     whole,
 )
-from skynet.runs.report.words import finish_sentence, headline, notices, stage_place, times_seen
+from skynet.runs.report.words import finish_sentence, headline, notices, rejections_told, stage_place, times_seen
 
 _CASES = 50  # changed cases in the table; the page has all of them
 _CELL_CHARS = 120
@@ -56,11 +67,12 @@ def _sections(report: Mapping[str, Any]) -> list[str]:
     diff = str(report.get("diff") or "")
     demonstrations = [str(one) for one in report.get("demonstrations") or []]
     return [
-        _section("Start and best", _table(("", *names, "Change"), rows)),
+        _section("Start and best", _joined(_table(("", *names, "Change"), rows), figures_told(report) if rows else "")),
         _section("Diff", _fenced(cut(diff, _DIFF_CHARS), "diff") if diff else ""),
         _section("Demonstrations in the best version", _list(demonstrations, "", 400)),
         _section("Score over budget", _curve(report)),
         _section("Versions", _versions(report)),
+        _section("Proposals turned down", _rejections(report)),
         _section("Budget and cost", _budget(report)),
         _section("Contract check", _check(report)),
         _section("Data", _data(report)),
@@ -70,9 +82,7 @@ def _sections(report: Mapping[str, Any]) -> list[str]:
 
 
 def _curve(report: Mapping[str, Any]) -> str:
-    points = [point for point in report.get("curve") or [] if point.get("best_val") is not None]
-    rows = [(whole(point.get("metric_calls")), dollars(point.get("usd")), score(point["best_val"])) for point in points]
-    return _table(("Metric calls", "Cost so far", "Best val mean"), rows)
+    return _table(CURVE_HEAD, curve_rows(report))
 
 
 def _versions(report: Mapping[str, Any]) -> str:
@@ -80,23 +90,34 @@ def _versions(report: Mapping[str, Any]) -> str:
     rows = []
     for row in lay_out(report.get("versions") or [], challenger(report)[0]):
         version = row.version
-        parent = names.get(str(version.get("parent")), NOTHING)
+        status, reason = version.get("status"), version.get("reason")
         rows.append(
             (
                 f"v{row.number}",
                 version.get("id"),
-                parent,
-                version.get("status"),
+                names.get(str(version.get("parent")), NOTHING),
+                f"{status}: {reason}" if reason else status,
                 score(version.get("val")),
+                covered(version.get("coverage")),
                 whole(version.get("at_call")),
                 version.get("note") or "",
             )
         )
-    return _table(("Version", "Id", "From", "Status", "Val mean", "At call", "What changed"), rows)
+    head = ("Version", "Id", "From", "Status", "Val mean", "Val measured", "Proposed at call", "What changed")
+    return _table(head, rows, 200)
+
+
+def _rejections(report: Mapping[str, Any]) -> str:
+    last = [
+        (whole(one.get("at_call")), one.get("version"), one.get("reason"))
+        for one in report.get("last_rejections") or []
+    ]
+    table = _table(("At call", "Id", "Reason"), last, 200)
+    return _joined(_text(rejections_told(report)), f"The last ones:\n\n{table}" if table else "")
 
 
 def _budget(report: Mapping[str, Any]) -> str:
-    spent = [(line.name, line.used, line.limit) for line in budget_lines(report.get("budget") or {})]
+    used = [(line.name, line.used, line.limit) for line in budget_lines(report.get("budget") or {})]
     ledger = [
         (
             entry.get("role"),
@@ -104,13 +125,13 @@ def _budget(report: Mapping[str, Any]) -> str:
             whole(entry.get("calls")),
             whole(entry.get("prompt_tokens")),
             whole(entry.get("completion_tokens")),
-            "no price" if entry.get("usd") is None else dollars(entry["usd"]),
+            spent(entry.get("usd"), lower_bound=False),
         )
         for entry in report.get("ledger") or []
     ]
     head = ("Role", "Model", "Calls", "Prompt tokens", "Completion tokens", "Cost")
-    tables = [_table(("Budget", "Used", "Limit"), spent), _table(head, ledger)]
-    return "\n\n".join(one for one in tables if one)
+    tables = [_table(("Budget", "Used", "Limit"), used), _table(head, ledger)]
+    return _joined(*tables)
 
 
 def _check(report: Mapping[str, Any]) -> str:
@@ -146,7 +167,7 @@ def _cases(report: Mapping[str, Any], names: tuple[str, str]) -> str:
     left = len(changed) - len(written)
     told = f"{counted(len(rows) - len(changed), 'case')} with the same score and output."
     told += f" {counted(left, 'more changed case')} in report.html." if left else ""
-    return "\n\n".join(one for one in (_table(("Case", "Input", "Expected", *names, "Change"), written), told) if one)
+    return _joined(_table(("Case", "Input", "Expected", *names, "Change"), written), told)
 
 
 def _change(row: CaseRow) -> str:
@@ -167,11 +188,16 @@ def _run(report: Mapping[str, Any]) -> str:
         "Status": report.get("status"),
         "Finish reason": report.get("finish_reason"),
         "Engine": " ".join(str(engine[key]) for key in ("name", "package", "version") if engine.get(key)),
-        "Started": report.get("started_at"),
-        "Took": None if report.get("seconds") is None else duration(report["seconds"]),
+        "Started": None if report.get("started_at") is None else moment(report["started_at"]),
+        "Ended": None if report.get("ended_at") is None else moment(report["ended_at"]),
+        "Time at work": None if report.get("seconds") is None else duration(report["seconds"]),
         "Skynet": report.get("skynet_version"),
     }
     return _list([f"{name}: {value}" for name, value in parts.items() if value])
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)
 
 
 def _section(title: str, body: str) -> str:

@@ -6,9 +6,16 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-NOTHING = "–"
+from skynet.summary.written import NOTHING, score, signed
+
+__all__ = [
+    "NOTHING", "chance", "counted", "cut", "dollars", "duration", "legible", "milliseconds", "moment", "one_line",
+    "score", "shown", "signed", "spent", "whole",
+]  # fmt: skip
+
 SHOWN_CHARS = 4000  # of one text; the rest stands in report.json only
 
 # What a reader cannot see or an encoder cannot write: controls, lone surrogates, and the marks that reorder text.
@@ -42,22 +49,6 @@ def one_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else f"{line[: limit - 3]}..."
 
 
-def score(value: float | None) -> str:
-    """Write a score with up to three decimals; a small one keeps two digits, a large one one decimal."""
-    if value is None:
-        return NOTHING
-    if value and abs(value) < 0.001:
-        return f"{value:.2g}".replace("-", "−")
-    text = f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.3f}".rstrip("0").rstrip(".")
-    return text.replace("-", "−")
-
-
-def signed(value: float | None) -> str:
-    """Write a difference with its sign; none is `0`."""
-    text = score(value)
-    return f"+{text}" if value is not None and value > 0 else text
-
-
 def chance(p: float | None) -> str:
     """Write a p value as `p = 0.012` or `p < 0.001`."""
     if p is None:
@@ -73,6 +64,18 @@ def dollars(value: float | None) -> str:
         return "$0"
     decimals = 2 if value >= 1 else 4 if value >= 0.01 else 1 - math.floor(math.log10(value))
     return f"${value:,.{decimals}f}"
+
+
+def spent(value: float | None, lower_bound: bool) -> str:
+    """Write what was spent in US dollars: unknown where nothing of it is known, else maybe as the least it was."""
+    if value is None:
+        return "unknown"
+    return f"at least {dollars(value)}" if lower_bound else dollars(value)
+
+
+def moment(seconds: float | None) -> str:
+    """Write a time given in seconds since 1970 as `2026-11-30 18:56:54 UTC`."""
+    return NOTHING if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def milliseconds(value: float | None) -> str:

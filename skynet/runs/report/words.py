@@ -6,28 +6,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from skynet.runs.report.show import chance, counted, score, signed
+from skynet.runs.report.show import chance, counted, one_line, score, signed
 
 Tone = Literal["gain", "none", "unknown", "failed"]
 
 FINISH_REASONS = {
     "engine_done": "The engine came to the end of its search.",
     "perfect": "The start version is at the maximum on every val case, so no proposal was bought.",
-    "converged": "The search went on for 20 steps without a version that was new and worth paying for.",
-    "budget_metric_calls": "The budget of metric calls was used up.",
-    "budget_usd": "The budget in dollars was used up.",
-    "budget_tokens": "The budget in tokens was used up.",
+    "converged": "The search stood still: it asked for no new evaluation any more.",
+    "budget_metric_calls": "The budget of metric calls had no room for the next step of the search.",
+    "budget_usd": "The budget in dollars had no room for the next call of the search.",
+    "budget_tokens": "The budget in tokens had no room for the next call of the search.",
     "budget_seconds": "The budget of time was used up.",
     "cancelled": "It was cancelled.",
-    "budget_too_small": "The budget cannot pay for the start version and the sealed test, so nothing was spent.",
-    "check_failed": "The contract check failed, so nothing was spent on a search.",
+    "budget_too_small": "The budget cannot pay for the check, the start version and the sealed test.",
+    "check_failed": "The contract check did not pass, so nothing was spent on a search.",
     "target_broken": "The target failed with the same error on one case after another.",
     "metric_broken": "The metric failed, so scores could not be had.",
-    "reflection_broken": "The reflection model failed five times in a row.",
-    "provider": "A model's provider failed, also after retries.",
+    "reflection_broken": "No usable reply of a reflection model was to be had.",
+    "provider": "A model that the run needs gave no reply.",
     "error": "An error ended the run.",
 }
 _P_LIMIT = 0.05
+_LOST_SHARE = 0.05  # of the evaluations; where more have no score, better versions may have been missed
+_LOST_BY = {"metric": "The metric", "provider": "A model's provider"}
+_NAMED_REASONS = 3
 _UNFINISHED = {
     "interrupted": ("The run was interrupted", "What was paid for is kept, and it can go on:"),
     "cancelled": ("The run was cancelled", "It was ended before the verdict."),
@@ -73,6 +76,18 @@ def case_counts(difference: Mapping[str, Any]) -> str:
     return f"{difference.get('wins')} won, {difference.get('ties')} tied, {difference.get('losses')} lost"
 
 
+def rejections_told(report: Mapping[str, Any]) -> str:
+    """Say how many proposals were turned down, and for which reasons, the most frequent first; empty without any."""
+    rejections = report.get("rejections") or []
+    if not rejections:
+        return ""
+    total = sum(one.get("count") or 0 for one in rejections)
+    named = [f"{one_line(str(one.get('reason')), 200)} ({one.get('count')})" for one in rejections[:_NAMED_REASONS]]
+    left = len(rejections) - len(named)
+    more = f"; and {counted(left, 'more reason')}" if left else ""
+    return f"{counted(total, 'proposal')} turned down without an evaluation: {'; '.join(named)}{more}."
+
+
 def stage_place(stage: Mapping[str, Any]) -> str:
     """Name the case, file and line that a check stage speaks of; empty when it names none."""
     parts = [f"case {stage['case']}" if stage.get("case") is not None else ""]
@@ -90,7 +105,7 @@ def notices(report: Mapping[str, Any]) -> list[str]:
     if report.get("not_isolated"):
         found.append(f"Not isolated: {report['not_isolated']}")
     if report.get("not_evaluated"):
-        found.append(f"Not evaluated: {report['not_evaluated']}")
+        found.append(f"{report['not_evaluated']}.")
     return found
 
 
@@ -105,8 +120,9 @@ def times_seen(report: Mapping[str, Any]) -> str:
 
 def _measured(report: Mapping[str, Any], difference: Mapping[str, Any]) -> Headline:
     mean, low, high = difference["mean"], difference.get("low"), difference.get("high")
+    cases, unpaired = difference.get("cases") or 0, difference.get("unpaired") or 0
     figures = (
-        f"{signed(mean)} on {counted(difference.get('cases') or 0, 'test case')} "
+        f"{signed(mean)} on {f'{cases:,} of ' if unpaired else ''}{counted(cases + unpaired, 'test case')} "
         f"(95 % interval {signed(low)} to {signed(high)}, {chance(difference.get('p'))}; {case_counts(difference)})"
     )
     unseen = "cases that the search never saw"
@@ -114,7 +130,8 @@ def _measured(report: Mapping[str, Any], difference: Mapping[str, Any]) -> Headl
         return Headline(
             "none",
             "Nothing was gained",
-            f"The version that was best on val scored below the start on {unseen}: {figures}. The start is kept.",
+            f"The version that was best on val scored below the start on {unseen}: {figures}. The start is kept."
+            + _lost(report),
         )
     if not report.get("changed"):
         return Headline("none", "Nothing was gained", f"No version beat the start, so nothing changed: {figures}.")
@@ -144,7 +161,9 @@ def _not_measured(report: Mapping[str, Any]) -> Headline:
         seen = f" It scores {score(on_test)} on test." if on_test is not None else ""
         why = "" if held_out else " Nothing is held out, so there is no verdict on unseen cases."
         return Headline(
-            "none", "Nothing was gained", f"No version beat the start ({score(start)} on val), so it stays.{seen}{why}"
+            "none",
+            "Nothing was gained",
+            f"No version beat the start ({score(start)} on val), so it stays.{seen}{why}{_lost(report)}",
         )
     on_val = f"On val the best version scored {score(best)} and the start {score(start)}"
     if not held_out:
@@ -159,3 +178,17 @@ def _not_measured(report: Mapping[str, Any]) -> Headline:
 def _figure(report: Mapping[str, Any], version: str, split: str) -> float | None:
     value: float | None = (report.get(version) or {}).get(split)
     return value
+
+
+def _lost(report: Mapping[str, Any]) -> str:
+    """Say that evaluations without a score may have hidden a gain; empty where there are few of them."""
+    failures = report.get("failures") or {}
+    total = failures.get("evaluations") or 0
+    lost = dict.fromkeys(_LOST_BY, 0)
+    for group in failures.get("groups") or []:
+        if group.get("failure") in lost:
+            lost[group["failure"]] += group.get("count") or 0
+    kind = max(lost, key=lambda name: lost[name])
+    if not total or lost[kind] < _LOST_SHARE * total:
+        return ""
+    return f" {_LOST_BY[kind]} failed on {lost[kind]:,} of {total:,} evaluations: a gain may have been missed by it."

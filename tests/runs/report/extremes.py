@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.runs.report.samples import cases, side, success, version
+from tests.runs.report.samples import cases, measured, side, success, version
 
 HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'` & ${x} {{ y }} | [a](http://evil) "
@@ -51,7 +51,8 @@ def large(case_count: int = 200, version_count: int = 100) -> dict[str, Any]:
     for one in found:
         if one["val"] > top:
             top = one["val"]
-            curve.append({"metric_calls": one["at_call"], "usd": one["at_call"] * 0.0004, "best_val": top})
+            calls = one["val_at_call"]
+            curve.append({"metric_calls": calls, "usd": calls * 0.0004, "usd_lower_bound": False, "best_val": top})
     many = cases(case_count // 4, case_count // 20, case_count - case_count // 4 - case_count // 20)
     for number, one in enumerate(many):
         if number % 7 == 0:
@@ -59,7 +60,8 @@ def large(case_count: int = 200, version_count: int = 100) -> dict[str, Any]:
     return success(
         versions=found,
         curve=curve,
-        best={"version": best["id"], "val": best["val"], "test": 0.7},
+        best=measured(best["id"], best["val"], 0.7),
+        challenger=measured(best["id"], best["val"], 0.7),
         cases=many,
-        baseline={"version": "v0", "val": 0.4, "test": 0.5},
+        baseline=measured("v0", 0.4, 0.5),
     )

@@ -67,6 +67,18 @@ def cases(wins: int = 11, losses: int = 1, same: int = 12) -> list[dict[str, Any
     return [case(100 + number, *outcome) for number, outcome in enumerate(outcomes)]
 
 
+def coverage(measured: int, total: int, tried: int | None = None, **counts: int) -> dict[str, Any]:
+    kinds = ("unmeasured", "target_failures", "metric_failures", "provider_failures")
+    told = {"total": total, "tried": total if tried is None else tried, "measured": measured}
+    return {**told, **dict.fromkeys(kinds, 0), **counts}
+
+
+def measured(version: str, val: float | None, test: float | None, on_test: int = 24) -> dict[str, Any]:
+    """One side of the verdict; `on_test` of 24 cases were measured, a provider failed on the others."""
+    covered = coverage(on_test, 24, provider_failures=24 - on_test) if test is not None else None
+    return {"version": version, "val": val, "test": test, "coverage": {"val": coverage(20, 20), "test": covered}}
+
+
 def version(id_: str, parent: str | None, at_call: int, val: float | None, status: str, note: str) -> dict[str, Any]:
     return {
         "id": id_,
@@ -75,9 +87,13 @@ def version(id_: str, parent: str | None, at_call: int, val: float | None, statu
         "kind": "text",
         "text": _START_TEXT if parent is None else _BEST_TEXT,
         "at_call": at_call,
+        "val_at_call": None if val is None else at_call + 20,
         "val": val,
-        "coverage": {"total": 20, "measured": 20 if val is not None else 7},
+        "coverage": coverage(20, 20) if val is not None else coverage(0, 20, tried=0),
         "status": status,
+        "reason": None
+        if val is not None
+        else "evaluated on 3 train cases only, not better than v2 there (0.333, 0.667)",
         "scores": {} if val is None else {"label": val, "brevity": 0.8},
     }
 
@@ -108,14 +124,16 @@ def _head() -> dict[str, Any]:
         "status": "stopped",
         "finish_reason": "budget_metric_calls",
         "engine": {"name": "gepa", "package": "skynet-optimizer", "version": "0.1.0", "options": {"minibatch": 3}},
-        "started_at": "2026-11-03T10:15:00Z",
-        "ended_at": "2026-11-03T10:18:24Z",
+        "started_at": 1793700900.0,
+        "ended_at": 1793701104.3,
         "seconds": 204.3,
         "skynet_version": "0.1.0",
+        "repeats": 1,
         "changed": True,
         "rejected": None,
-        "baseline": {"version": START, "val": 0.55, "test": 0.5},
-        "best": {"version": BEST, "val": 0.85, "test": 0.917},
+        "baseline": measured(START, 0.55, 0.5),
+        "best": measured(BEST, 0.85, 0.917),
+        "challenger": measured(BEST, 0.85, 0.917),
         "difference": {
             "mean": 0.417,
             "low": 0.154,
@@ -125,6 +143,10 @@ def _head() -> dict[str, Any]:
             "ties": 12,
             "losses": 1,
             "cases": 24,
+            "unpaired": 0,
+            "span": 1.0,
+            "start_mean": 0.5,
+            "best_mean": 0.917,
             "smallest_difference": 0.263,
         },
         "warnings": ["Train rows stand in the artifact: 1 row (14) share 8 or more words in a row with it, at most 9."],
@@ -139,11 +161,16 @@ def _search() -> dict[str, Any]:
             {"reason": "identical to its parent", "count": 3},
             {"reason": "two code fences; send one", "count": 1},
         ],
+        "last_rejections": [
+            {"version": "777777777777", "reason": "identical to its parent", "at_call": 54},
+            {"version": "888888888888", "reason": "two code fences; send one", "at_call": 150},
+        ],
+        "failures": {"evaluations": 218, "groups": []},
+        "failure_score": 0.0,
         "curve": [
-            {"metric_calls": 27, "usd": 0.002, "best_val": 0.55},
-            {"metric_calls": 74, "usd": 0.011, "best_val": 0.7},
-            {"metric_calls": 137, "usd": 0.024, "best_val": 0.85},
-            {"metric_calls": 170, "usd": 0.03, "best_val": 0.85},
+            {"version": START, "metric_calls": 27, "usd": 0.002, "usd_lower_bound": False, "best_val": 0.55},
+            {"version": "222222222222", "metric_calls": 74, "usd": 0.011, "usd_lower_bound": True, "best_val": 0.7},
+            {"version": BEST, "metric_calls": 137, "usd": 0.024, "usd_lower_bound": True, "best_val": 0.85},
         ],
         "diff": _DIFF,
         "cases": cases(),
@@ -161,7 +188,7 @@ def _spent() -> dict[str, Any]:
         "ledger": _ledger(),
         "budget": {
             "metric_calls": {"limit": 220, "used": 218},
-            "usd": {"limit": 5.0, "used": 0.0624},
+            "usd": {"limit": 5.0, "used": 0.0624, "lower_bound": True},
             "tokens": {"limit": None, "used": 39942},
             "seconds": {"limit": 3600, "used": 204.3},
         },
@@ -197,7 +224,7 @@ def _ledger() -> list[dict[str, Any]]:
         },
         {
             "role": "metric",
-            "model": "local/smollm2-135m",
+            "model": "openai/my-judge",
             "calls": 12,
             "prompt_tokens": 900,
             "completion_tokens": 24,
@@ -245,7 +272,8 @@ def no_gain() -> dict[str, Any]:
     return success(
         status="finished",
         finish_reason="converged",
-        best={"version": BEST, "val": 0.6, "test": 0.542},
+        best=measured(BEST, 0.6, 0.542),
+        challenger=measured(BEST, 0.6, 0.542),
         difference={
             "mean": 0.042,
             "low": -0.115,
@@ -255,10 +283,11 @@ def no_gain() -> dict[str, Any]:
             "ties": 21,
             "losses": 1,
             "cases": 24,
+            "unpaired": 0,
             "smallest_difference": 0.25,
         },
         warnings=[
-            "No difference is shown: the 95 % interval of the difference on test, -0.12 to 0.19, includes 0.",
+            "No difference is shown: the 95 % interval of the difference on test, −0.115 to +0.192, includes 0.",
             "Too few cases to tell: 24 test cases could only show a difference of about 0.25 or more.",
             "Test seen 4 times: these test rows were scored before in this store, so they are no longer unseen.",
         ],
@@ -275,7 +304,8 @@ def rejected() -> dict[str, Any]:
     return success(
         changed=False,
         rejected=BEST,
-        best={"version": START, "val": 0.55, "test": 0.5},
+        best=measured(START, 0.55, 0.5),
+        challenger=measured(BEST, 0.85, 0.417),
         difference={
             "mean": -0.083,
             "low": -0.27,
@@ -285,6 +315,7 @@ def rejected() -> dict[str, Any]:
             "ties": 20,
             "losses": 3,
             "cases": 24,
+            "unpaired": 0,
             "smallest_difference": 0.25,
         },
         versions=[one | {"status": "rejected"} if one["id"] == BEST else one for one in versions()],
@@ -297,8 +328,9 @@ def no_test() -> dict[str, Any]:
     return success(
         status="finished",
         finish_reason="engine_done",
-        baseline={"version": START, "val": 0.55, "test": None},
-        best={"version": BEST, "val": 0.85, "test": None},
+        baseline=measured(START, 0.55, None),
+        best=measured(BEST, 0.85, None),
+        challenger=measured(BEST, 0.85, None),
         difference=None,
         cases=[],
         named_scores=[],

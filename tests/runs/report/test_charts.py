@@ -14,7 +14,7 @@ figures = st.floats(-1e6, 1e6).map(lambda value: round(value, 6))
 
 
 def curve(*points: tuple[int, float]) -> list[dict[str, Any]]:
-    return [{"metric_calls": calls, "usd": None, "best_val": value} for calls, value in points]
+    return [{"metric_calls": calls, "best_val": value} for calls, value in points]
 
 
 def drawn(points: list[dict[str, Any]], versions: list[dict[str, Any]]) -> Page:
@@ -39,13 +39,20 @@ def test_the_curve_is_made_of_steps_and_rises_upwards() -> None:
 
 
 def test_versions_that_were_not_measured_have_no_dot() -> None:
-    versions: list[dict[str, Any]] = [{"at_call": 5, "val": 0.4}, {"at_call": 9, "val": None}]
+    versions: list[dict[str, Any]] = [{"val_at_call": 5, "val": 0.4}, {"val_at_call": None, "val": None}]
     assert len(drawn(curve((10, 0.5)), versions).with_class("dot")) == 1
+
+
+def test_a_dot_stands_where_its_step_is_not_where_the_version_was_proposed() -> None:
+    versions: list[dict[str, Any]] = [{"at_call": 10, "val_at_call": 40, "val": 0.8}]
+    page = drawn(curve((10, 0.5), (40, 0.8)), versions)
+    [dot], [end] = page.with_class("dot"), page.with_class("end")
+    assert (dot.attributes["cx"], dot.attributes["cy"]) == (end.attributes["cx"], end.attributes["cy"])
 
 
 @given(st.lists(st.tuples(st.integers(0, 100_000), figures), min_size=1, max_size=8))
 def test_everything_is_drawn_inside_the_picture(points: list[tuple[int, float]]) -> None:
-    versions: list[dict[str, Any]] = [{"at_call": calls, "val": value} for calls, value in points]
+    versions: list[dict[str, Any]] = [{"val_at_call": calls, "val": value} for calls, value in points]
     page = drawn(curve(*sorted(points)), versions)
     for circle in page.named("circle"):
         assert 0 <= float(circle.attributes["cx"] or "x") <= 400

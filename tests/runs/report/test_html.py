@@ -86,12 +86,21 @@ def test_a_success_shows_every_part() -> None:
     assert "+Reply with the label only" in page.by_id("diff").text
     assert "Named the two labels" in page.by_id("versions").text
     assert "4 proposals turned down" in page.by_id("versions").text
+    assert "150888888888888two code fences" in page.by_id("versions").text
+    assert "evaluated on 3 train cases only, not better than v2" in page.by_id("versions").text
+    assert "Test cases measured24 of 2424 of 24" in page.by_id("figures").text
     assert "reflectionopenai/my-large-model914,0092,704$0.0411" in page.by_id("cost").text
-    assert "no price" in page.by_id("cost").text
+    assert "dollarsat least $0.0624$5.00" in page.by_id("cost").text
+    assert "my-judge1290024unknown" in page.by_id("cost").text
     assert "99 %" in page.by_id("cost").text
     assert "Signal warning" in page.by_id("check").text
     assert "The test rows were scored once" in page.by_id("data").text
     assert "123 test" in page.by_id("cases").text
+
+
+def test_times_are_written_as_dates_and_durations() -> None:
+    [footer] = page_of(samples.success()).named("footer")
+    assert "Started2026-11-03 10:15:00 UTCEnded2026-11-03 10:18:24 UTCTime at work3 min 24 s" in footer.text
 
 
 def test_changed_cases_are_open_and_the_others_folded() -> None:
@@ -153,6 +162,10 @@ def test_the_rejected_version_is_named_as_such() -> None:
     page = page_of(samples.rejected())
     assert "rejected on test" in page.by_id("versions").text
     assert "Rejected v5" in page.by_id("cases").text
+
+
+def test_the_figures_of_a_rejected_version_are_its_own() -> None:
+    assert "Test mean0.50.417−0.083" in page_of(samples.rejected()).by_id("figures").text
 
 
 def test_demonstrations_and_labels_are_told() -> None:

@@ -14,10 +14,10 @@ from skynet.runs.report.show import (
     duration,
     legible,
     milliseconds,
+    moment,
     one_line,
-    score,
     shown,
-    signed,
+    spent,
 )
 
 Write = Callable[[float | None], str]
@@ -26,22 +26,28 @@ Write = Callable[[float | None], str]
 @pytest.mark.parametrize(
     ("write", "value", "written"),
     [
-        (score, None, "–"), (score, 0.0, "0"), (score, 1, "1"), (score, 0.70833, "0.708"), (score, 0.5, "0.5"),
-        (score, -0.083, "−0.083"), (score, 0.00004, "4e−05"), (score, 12345.678, "12,345.7"), (score, 100, "100"),
-        (signed, 0.0, "0"), (signed, 0.25, "+0.25"), (signed, -1, "−1"), (signed, None, "–"),
         (chance, 0.0004, "p < 0.001"), (chance, 0.012345, "p = 0.012"), (chance, 1.0, "p = 1"),
         (chance, None, "no p value"),
         (dollars, None, "–"), (dollars, 0.0, "$0"), (dollars, 1234.5, "$1,234.50"), (dollars, 0.0213, "$0.0213"),
         (dollars, 0.0000123, "$0.000012"), (dollars, 0.00021, "$0.00021"),
         (milliseconds, 1234.0, "1.23 s"), (milliseconds, 148.2, "148 ms"), (milliseconds, 1.234, "1.2 ms"),
         (duration, 4.24, "4.2 s"), (duration, 204.3, "3 min 24 s"), (duration, 7500, "2 h 5 min"),
-        (duration, None, "–"),
+        (duration, None, "–"), (moment, 1793700900.0, "2026-11-03 10:15:00 UTC"), (moment, None, "–"),
     ],
 )  # fmt: skip
 def test_figures_are_written_for_people(
     write: Callable[[float | None], str], value: float | None, written: str
 ) -> None:
     assert write(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "lower_bound", "written"),
+    [(None, True, "unknown"), (None, False, "unknown"), (0.0, False, "$0"), (0.25, False, "$0.2500"),
+     (0.25, True, "at least $0.2500")],
+)  # fmt: skip
+def test_dollars_that_nobody_knows_are_never_written_as_0(value: float | None, lower_bound: bool, written: str) -> None:
+    assert spent(value, lower_bound) == written
 
 
 @pytest.mark.parametrize(

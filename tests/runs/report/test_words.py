@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from skynet.runs.report.words import FINISH_REASONS, finish_sentence, headline, notices, stage_place, times_seen
+from skynet.runs.report.words import (
+    FINISH_REASONS,
+    finish_sentence,
+    headline,
+    notices,
+    rejections_told,
+    stage_place,
+    times_seen,
+)
 from tests.runs.report import samples
 
 # The reasons that the machine interface promises.
@@ -20,6 +28,26 @@ def test_a_gain_names_both_means_interval_p_and_cases() -> None:
     assert (found.tone, found.title) == ("gain", "A gain of +0.417 on test")
     for figure in ("0.917", "0.5", "24 test cases", "+0.154 to +0.615", "p = 0.0063", "11 won, 12 tied, 1 lost"):
         assert figure in found.sentence
+
+
+def test_cases_that_were_not_measured_for_both_stand_beside_the_gain() -> None:
+    difference = samples.success()["difference"] | {"cases": 20, "unpaired": 4}
+    assert "+0.417 on 20 of 24 test cases" in headline(samples.success(difference=difference)).sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "told"),
+    [("metric", 100, "The metric failed on 100 of 196"), ("provider", 10, "A model's provider failed on 10 of 196"),
+     ("metric", 9, ""), ("target", 100, "")],
+)  # fmt: skip
+def test_no_gain_is_told_with_the_evaluations_that_may_have_hidden_one(kind: str, count: int, told: str) -> None:
+    failures = {"evaluations": 196, "groups": [{"failure": kind, "count": count}]}
+    unchanged = headline(samples.success(changed=False, difference=None, failures=failures))
+    rejected = headline(samples.rejected() | {"failures": failures})
+    assert ("a gain may have been missed" in unchanged.sentence) is bool(told)
+    assert told in unchanged.sentence
+    assert told in rejected.sentence
+    assert "missed" not in headline(samples.success(failures=failures)).sentence
 
 
 def test_an_interval_above_zero_with_a_large_p_is_to_be_taken_with_care() -> None:
@@ -79,6 +107,21 @@ def test_a_run_without_an_end_has_no_verdict_even_if_something_was_measured(stat
 def test_an_interrupted_run_says_how_to_go_on() -> None:
     found = headline(samples.success(status="interrupted", finish_reason=None, run="r7"))
     assert "skynet runs resume r7." in found.sentence
+
+
+@pytest.mark.parametrize("untold", ["retries", "five times", "used up"])
+def test_no_ending_claims_what_may_not_have_happened(untold: str) -> None:
+    """A wrong key is not tried again, a run may have no reflection model, and a rest may be too small for a step."""
+    told = [sentence for reason, sentence in FINISH_REASONS.items() if reason != "budget_seconds"]
+    assert not any(untold in sentence for sentence in told)
+
+
+def test_the_commonest_reasons_of_rejections_are_named_and_the_rest_counted() -> None:
+    rejections = [{"reason": f"reason {number}", "count": 5 - number} for number in range(5)]
+    assert rejections_told({"rejections": rejections}) == (
+        "15 proposals turned down without an evaluation: reason 0 (5); reason 1 (4); reason 2 (3); and 2 more reasons."
+    )
+    assert rejections_told({"rejections": []}) == ""
 
 
 @pytest.mark.parametrize("reason", REASONS)
