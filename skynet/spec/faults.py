@@ -23,13 +23,18 @@ _LONGEST_VALUE = 100
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault: the dotted key, the value as text ("" when there is none or it may be secret), what would be right."""
+    """One fault: the dotted key, the value as text ("" when there is none or it may be secret), what would be right.
+
+    The key is "" where the whole file is at fault.
+    """
 
     key: str
     value: str
     message: str
 
     def __str__(self) -> str:
+        if not self.key:
+            return self.message
         return f"{self.key} = {self.value}: {self.message}" if self.value else f"{self.key}: {self.message}"
 
 
@@ -52,13 +57,18 @@ def shown(value: Any) -> str:
 def _masked(value: Any) -> Any:
     """Hide what may be a secret inside a table."""
     if isinstance(value, dict):
-        return {str(key): "..." if _SECRET.search(str(key)) else _masked(part) for key, part in value.items()}
+        return {str(key): "..." if is_secret(str(key)) else _masked(part) for key, part in value.items()}
     return [_masked(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def is_secret(name: str) -> bool:
+    """Whether a key of this name may hold a secret."""
+    return _SECRET.search(name) is not None
 
 
 def fault(key: str, value: Any, message: str) -> Fault:
     """Return a fault whose value is left out where the key says that it may be a secret."""
-    secret = any(_SECRET.search(part) for part in re.split(r"[.\[]", key))
+    secret = any(is_secret(part) for part in re.split(r"[.\[]", key))
     return Fault(key, "" if secret else shown(value), message)
 
 

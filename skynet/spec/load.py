@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from skynet.spec.faults import Fault, SpecError, shape_fault
 from skynet.spec.metric_file import ENDINGS
 from skynet.spec.models import Document, Spec
 from skynet.spec.rules import broken_rules
+from skynet.spec.syntax import syntax_fault
 
 SPEC_NAME = "skynet.toml"
 
@@ -52,7 +52,8 @@ def parse_spec(data: Mapping[str, Any], root: Path, file: str = SPEC_NAME, code:
     try:
         document = Document.model_validate(_completed(data, root, code))
     except ValidationError as error:
-        raise SpecError(file, [shape_fault(detail) for detail in error.errors(include_url=False)]) from None
+        faults = [_pointed(shape_fault(detail), data) for detail in error.errors(include_url=False)]
+        raise SpecError(file, faults) from None
     spec = Spec(**dict(document), root=root)
     faults = list(broken_rules(spec, code))
     if faults:
@@ -75,6 +76,17 @@ def _completed(data: Mapping[str, Any], root: Path, code: Collection[str]) -> di
     return complete
 
 
+def _pointed(found: Fault, data: Mapping[str, Any]) -> Fault:
+    """Point to `skynet eval` where neither artifact nor target is there: perhaps nothing is to be optimized."""
+    if found.key != "target.kind" or "target" in data or "artifact" in data:
+        return found
+    if "eval" in data:
+        message = "is missing, and a check or a run needs it. This is an evaluation job; score it with `skynet eval`."
+    else:
+        message = f"{found.message} To score stored outputs only, write [eval], and use `skynet eval`."
+    return Fault(found.key, found.value, message)
+
+
 def _stored_metric(name: str, root: Path) -> str:
     """Return the path of a metric in the folder `metrics`; where there is none, the first place that was looked at."""
     paths = [f"metrics/{name}{ending}" for ending in (*ENDINGS, ".py")]
@@ -86,25 +98,14 @@ def _read(file: Path) -> dict[str, Any]:
         content = file.read_bytes()
     except FileNotFoundError:
         hint = "Name a project's folder or its spec file; `skynet init` writes a new project."
-        raise SpecError(str(file), [Fault("file", "", f"there is no such file. {hint}")]) from None
+        raise SpecError(str(file), [Fault("", "", f"there is no such file. {hint}")]) from None
     except OSError as error:
-        raise SpecError(str(file), [Fault("file", "", f"cannot be read: {error.strerror}.")]) from error
+        raise SpecError(str(file), [Fault("", "", f"cannot be read: {error.strerror}.")]) from error
     try:
-        return tomllib.loads(content.decode("utf-8-sig"))
+        text = content.decode("utf-8-sig")
+        return tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SpecError(str(file), [Fault(f"line {line}", "", "is not UTF-8 text; save the file as UTF-8.")]) from None
     except tomllib.TOMLDecodeError as error:
-        raise SpecError(str(file), [_syntax_fault(str(error), content)]) from None
-
-
-def _syntax_fault(message: str, content: bytes) -> Fault:
-    """Put the line, which the parser names at the end of its message, in front."""
-    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
-    if match is None:
-        return Fault("syntax", "", f"not valid TOML: {message}.")
-    text = match[1]
-    if match[2]:
-        return Fault(f"line {match[2]}, column {match[3]}", "", f"not valid TOML: {text}.")
-    last = content.rstrip().count(b"\n") + 1
-    return Fault(f"line {last}", "", f"not valid TOML: {text}.")
+        raise SpecError(str(file), [syntax_fault(str(error), text)]) from None

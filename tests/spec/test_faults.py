@@ -97,4 +97,17 @@ def test_headers_are_not_part_of_the_repr(load: Load) -> None:
     ],
 )
 def test_a_syntax_error_names_the_line(load: Load, text: str, said: str) -> None:
-    assert fault_lines(load, text)[0].endswith(said)
+    assert said in fault_lines(load, text)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[eval]\noutput = 'answer'\n[eval.metrics.exact]\ntype = 'exact_match'\n", "score it with `skynet eval`."),
+        ("objective = 'x'\n", "should be chat, python, http or command. To score stored outputs only, write [eval]"),
+    ],
+)
+def test_without_artifact_and_target_the_way_to_an_evaluation_is_shown(load: Load, text: str, said: str) -> None:
+    (line,) = fault_lines(load, text)
+    assert "target.kind: is missing" in line
+    assert said in line
