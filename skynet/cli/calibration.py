@@ -7,15 +7,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skynet.cli.ending import FAILED
 from skynet.cli.show import print_json, print_table
 from skynet.evaluation.display import json_ready, number, printable
+from skynet.evaluation.places import calls_at_once
 
 if TYPE_CHECKING:
     from skynet.evaluation.calibration import Calibration, Column
     from skynet.evaluation.labelled_rows import Columns
     from skynet.summary.agreement import Agreement
 
-FAILED = 1
 _SHOWN = 20  # rows of a list
 _CELL = 160  # characters of an output or a reason
 
@@ -42,7 +43,7 @@ def run_calibrate_command(
     rows = read_labelled(file, columns, spec.data, threshold)[:limit]
     ledger = Ledger()
     print(f"{len(rows)} rows, each judged {ASKINGS} times.", file=sys.stderr)
-    gateway = Gateway(spec.models, spec.root, ledger=ledger, environ=os.environ)
+    gateway = Gateway(spec.models, spec.root, ledger=ledger, environ=os.environ, concurrency=calls_at_once(spec))
     with Project(spec, models=gateway, workers=spec.evaluation.concurrency) as project:
         result = calibrate(project, rows, threshold, on_row=_on_row)
     spent = ledger.totals().get("metric", Totals())

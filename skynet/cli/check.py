@@ -1,21 +1,22 @@
-"""`skynet check`: a live table of stages, then the samples; or one JSON object."""
+"""`skynet check`: a live table of stages, then the samples and what a run would refuse; or one JSON object."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skynet.cli.show import Hanging, stage_line
+from skynet.cli.ending import FAILED, USAGE
+from skynet.cli.show import Hanging, print_json, stage_line
 from skynet.errors import SkynetError
 from skynet.evaluation.display import json_ready, number, printable
 
 if TYPE_CHECKING:
     from skynet.evaluation.stages import CheckResult, OnStage, Sample, Stage
 
-FAILED = 1
 _SHOWN_CHARS = 300
 _SAMPLE_INDENT = 12
 
@@ -30,24 +31,34 @@ def run_check_command(
     expected: str | None,
     tables: Mapping[str, Any] | None = None,
 ) -> int:
-    """Run the check; return the exit status: 0 without a failed stage, else 1. `tables` win over the spec's.
+    """Run the check; return the exit status: 0 without a failed stage, 1 with one, 2 on wrong usage.
 
-    Raises SkynetError on wrong usage.
+    `tables` win over the spec's.
     """
     on_stage = _silent if as_json else _print_stage
     try:
-        result = _checked(directory, metric, output, output_json, input_json, expected, tables, on_stage)
+        checked = _checked(directory, metric, output, output_json, input_json, expected, tables, on_stage)
     except SkynetError as error:
         if as_json:  # whoever reads stdout reads an object, whatever happened
-            refused = {"ok": False, "stages": [], "samples": [], "error": str(error)}
-            sys.stdout.write(json.dumps(refused, indent=2) + "\n")
-        raise
+            print_json({"ok": False, "stages": [], "samples": [], "error": str(error)})
+        print(f"Error: {error}", file=sys.stderr)
+        return USAGE
     if as_json:
-        sys.stdout.write(json.dumps(result.to_json(), indent=2) + "\n")
+        print_json(checked.result.to_json())
     else:
-        _print_samples(result)
-        _print_end(result)
-    return 0 if result.ok else FAILED
+        _print_samples(checked.result)
+        _print_end(checked.result)
+    if checked.refusal:
+        print(f"Warning: `skynet run` would refuse: {printable(checked.refusal)}", file=sys.stderr)
+    return 0 if checked.result.ok else FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """The check's result, and why a run of the project would be refused; empty when it would not."""
+
+    result: CheckResult
+    refusal: str = ""
 
 
 def _checked(
@@ -59,21 +70,26 @@ def _checked(
     expected: str | None,
     tables: Mapping[str, Any] | None,
     on_stage: OnStage,
-) -> CheckResult:
+) -> _Checked:
     if metric is not None:
-        return _check_metric(directory, metric, output, output_json, input_json, expected, on_stage)
+        return _Checked(_check_metric(directory, metric, output, output_json, input_json, expected, on_stage))
     if any(option is not None for option in (output, output_json, input_json, expected)):
         raise SkynetError("--output, --output-json, --input and --expected go with --metric FILE")
     return _check_project(directory, tables, on_stage)
 
 
-def _check_project(directory: Path, tables: Mapping[str, Any] | None, on_stage: OnStage) -> CheckResult:
+def _check_project(directory: Path, tables: Mapping[str, Any] | None, on_stage: OnStage) -> _Checked:
     from skynet.evaluation.check_project import check_project
     from skynet.evaluation.project import Project
+    from skynet.runs.engine_check import checked_engine
+    from skynet.runs.outlook import would_refuse
     from skynet.spec import load_spec
 
-    with Project(load_spec(directory, tables)) as project:
-        return check_project(project, on_stage=on_stage, on_notice=_print_notice)
+    spec = load_spec(directory, tables)
+    engine, options = checked_engine(spec)  # a wrong name or option is told before anything is spent
+    with Project(spec) as project:
+        result = check_project(project, on_stage=on_stage, on_notice=_print_notice)
+        return _Checked(result, would_refuse(project, engine, options))
 
 
 def _check_metric(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skynet.cli.ending import USAGE
 from skynet.cli.show import print_json
 from skynet.errors import SkynetError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 TEMPLATE = "reviews"
 LABELS = ("good", "bad")
-USAGE = 2
 
 
 def run_demo_command(directory: Path | None, as_json: bool, given: Mapping[str, Any]) -> int:

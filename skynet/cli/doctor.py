@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skynet.cli.ending import FAILED
 from skynet.cli.model_views import call_model, dearest_call, models_of, spec_of
+from skynet.cli.options import require_folder
 from skynet.cli.show import print_json
 from skynet.errors import SkynetError
 from skynet.evaluation.display import number, printable
@@ -16,12 +18,15 @@ if TYPE_CHECKING:
     from skynet.runs.doctor import Finding
     from skynet.spec import Spec
 
-FAILED = 1
 _MARKS = {"ok": "ok", "note": "note", "warning": "warn", "failed": "FAIL"}
 
 
 def run_doctor_command(directory: Path, as_json: bool, accept: bool) -> int:
-    """Print every finding; return 1 when one failed. Models are called only with `accept`."""
+    """Print every finding; return 1 when one failed. Models are called only with `accept`.
+
+    Raises SkynetError where there is no such folder.
+    """
+    require_folder(directory)
     findings = []
     for finding in _findings(directory, accept):
         findings.append(finding)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skynet.cli.ending import INTERRUPTED
+from skynet.cli.options import require_folder
 from skynet.errors import SkynetError
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from skynet.runs.store import RunRow, Store
 
 _START_SECONDS = 120.0
+_SHOWN_CHARS = 2000  # of the log of a run that did not start
 _LOOK_SECONDS = 0.2
 _CANCEL_SECONDS = 10.0
 
@@ -23,28 +27,59 @@ _CANCEL_SECONDS = 10.0
 def run_submit_command(directory: Path, arguments: Sequence[str]) -> int:
     """Start the project's run in a process of its own, wait until its check has passed, and print its id.
 
-    The check is the run's own, so that nothing is paid twice. Returns 1 where the run ended in it.
+    The check is the run's own, so that nothing is paid twice. Returns 1 where the run ended in it, 130 after Ctrl-C,
+    which ends the waiting only.
     """
     from skynet.runs.session import STORE_FOLDER
 
-    folder = directory.absolute() / STORE_FOLDER / "runs"
-    folder.mkdir(parents=True, exist_ok=True)
-    known = _known_runs(directory)
+    require_folder(directory)
+    root = directory if directory.is_dir() else directory.parent
+    folder = root.absolute() / STORE_FOLDER / "runs"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SkynetError(f"no run can be stored in {folder.parent}: {error.strerror}") from None
+    known = _known_runs(root)
+    process, log = _start(directory, root, folder, arguments)
+    run = None
+    try:
+        run = _await_run(root, process, log, known)
+        log = log.rename(folder / f"{run}.log")
+        status = _await_check(root, run)
+    except KeyboardInterrupt:
+        return _left_alone(process.pid, run, log)
+    if status is not None:
+        print(log.read_text(encoding="utf-8", errors="replace").rstrip(), file=sys.stderr)
+        if status == "interrupted":
+            told = f"Run {run} is interrupted: its process was killed. Go on with `skynet runs resume {run}`."
+            print(told, file=sys.stderr)
+        return 1
+    print(run)
+    print(f"Follow it with `skynet runs watch {run}`; its log is {log}.", file=sys.stderr)
+    return 0
+
+
+def _start(directory: Path, root: Path, folder: Path, arguments: Sequence[str]) -> tuple[subprocess.Popen[bytes], Path]:
+    """Start the run with its output in a file that `run_log` knows, until the run has an id."""
     log = folder / f"submit-{time.time_ns()}.log"
     # -P: the project's folder is no place to import Skynet's own modules from.
     command = [sys.executable, "-P", "-m", "skynet.cli.main", "run", str(directory.absolute()), *arguments]
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, cwd=directory
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, cwd=root
         )
-    run = _await_run(directory, process, log, known)
-    log = log.rename(folder / f"{run}.log")
-    if not _await_check(directory, run):
-        print(log.read_text(encoding="utf-8", errors="replace").rstrip(), file=sys.stderr)
-        return 1
-    print(run)
-    print(f"Follow it with `skynet runs watch {run}`; its log is {log}.", file=sys.stderr)
-    return 0
+    return process, log
+
+
+def _left_alone(process: int, run: str | None, log: Path) -> int:
+    """Say what goes on although nobody waits for it any more: the run has a session of its own, and no Ctrl-C."""
+    if run is not None:
+        print(run)
+        told = f"Run {run} goes on by itself. Stop it with `skynet runs cancel {run}`; its log is {log}."
+    else:
+        told = f"The run goes on by itself, as process {process}; `skynet runs list` will show it. Its log is {log}."
+    print(told, file=sys.stderr)
+    return INTERRUPTED
 
 
 def _known_runs(directory: Path) -> frozenset[str]:
@@ -70,12 +105,12 @@ def _await_run(directory: Path, process: subprocess.Popen[bytes], log: Path, kno
         if ended:
             break
         time.sleep(_LOOK_SECONDS)
-    told = log.read_text(encoding="utf-8", errors="replace").strip()
-    raise SkynetError(f"the run did not start; its log {log} says:\n{told[-2000:] or '(nothing)'}")
+    told = log.read_text(encoding="utf-8", errors="replace").strip().removeprefix("Error: ")
+    raise SkynetError(f"the run did not start: {told[-_SHOWN_CHARS:] or 'it said nothing'}\nIts log: {log}")
 
 
-def _await_check(directory: Path, run: str) -> bool:
-    """Wait until the run's check has passed, which its first version shows; return False where the run ended in it."""
+def _await_check(directory: Path, run: str) -> str | None:
+    """Wait until the run's check has passed, which its first version shows; return how the run ended in it, if so."""
     from skynet.runs.events import Events
     from skynet.runs.session import open_store
 
@@ -83,9 +118,9 @@ def _await_check(directory: Path, run: str) -> bool:
         while True:
             row = store.run(run)
             if any(event.kind == "proposed" for event in Events(store, row).read()):
-                return True
+                return None
             if row.status != "running":
-                return False
+                return row.status
             time.sleep(_LOOK_SECONDS)
 
 
@@ -98,13 +133,13 @@ def run_watch_command(directory: Path, run: str) -> int:
 
     with open_store(directory, create=False) as store:
         row = store.run(run)
-        events = Events(store, row)
+        events, redact = Events(store, row), redaction_of(directory, row)
         seen = 0
         while True:
             driven = is_driven(store.folder, row.id)  # until its report is written, too
             for event in events.read(after=seen):
                 seen = event.seq
-                print(event_line(event), flush=True)
+                print(event_line(event, redact), flush=True)
             if not driven:
                 break
             time.sleep(_LOOK_SECONDS)
@@ -113,18 +148,22 @@ def run_watch_command(directory: Path, run: str) -> int:
     return EXIT.get(row.status, 1)
 
 
-def event_line(event: Event) -> str:
-    """Return one event as a line."""
-    from skynet.evaluation.display import printable
+def redaction_of(directory: Path, row: RunRow) -> Callable[[str], str]:
+    """Return what takes keys out of a text, those too that the run's models name: an older store may hold some."""
+    from skynet.models.keys import Keys
 
-    at = time.strftime("%H:%M:%S", time.localtime(event.at))
-    parts = [at, f"{event.kind:<9}", event.version or ""]
-    if event.kind == "evaluated":
-        parts += [f"case {event.details.get('case')}", f"score {event.details.get('score')}"]
-    if event.details.get("val") is not None:
-        parts.append(f"val {event.details['val']:.4g}")
-    parts.append(" ".join((event.reason or "").split())[:200])
-    return printable("  ".join(part for part in parts if part))
+    keys = Keys(os.environ, directory / ".env")
+    for model in (row.spec.get("models") or {}).values():
+        if model and model.get("api_key_env"):
+            keys.find(model["api_key_env"])
+    return keys.redact
+
+
+def event_line(event: Event, redact: Callable[[str], str]) -> str:
+    """Return one event as a line, without the keys in it."""
+    from skynet.runs.run_log import event_words
+
+    return f"{time.strftime('%H:%M:%S', time.localtime(event.at))}  {event_words(event, redact)}"
 
 
 def run_cancel_command(directory: Path, run: str) -> int:
@@ -148,9 +187,14 @@ def run_cancel_command(directory: Path, run: str) -> int:
 
 
 def _cancel_idle(store: Store, row: RunRow) -> int:
-    """Mark an interrupted run as cancelled; refuse for one that has ended."""
+    """Mark an interrupted run as cancelled; refuse for one that has ended. Raises RunDriven when it just went on."""
+    from skynet.runs.events import Events
+    from skynet.runs.lock import RunLock
+
     if row.status != "interrupted":
         raise SkynetError(f"run {row.id} has ended already: it is {row.status}")
-    store.update_run(row.id, status="cancelled", finish_reason="cancelled", ended_at=time.time())
-    print(f"{row.id}: cancelled; what it paid is kept")
+    with RunLock(store.folder, row.id):
+        store.update_run(row.id, status="cancelled", finish_reason="cancelled", ended_at=time.time())
+        Events(store, row).append("state", reason="cancelled")
+    print(f"{row.id}: cancelled; what it paid is kept. To go on after all: skynet runs resume {row.id}")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skynet.cli.show import print_json
+from skynet.cli.show import paragraph, print_json
 from skynet.evaluation.display import printable
 
 if TYPE_CHECKING:
@@ -19,15 +19,14 @@ def run_engines_command(as_json: bool) -> int:
     if as_json:
         print_json([info.to_json() for info in engines])
         return 0
-    for info in engines:
-        print(printable("\n".join(_lines(info))))
     if not engines:
         print("No engine is installed.")
+    print("\n\n".join("\n".join(_lines(info)) for info in engines))
     return 0
 
 
 def _lines(info: EngineInfo) -> list[str]:
     state = "can run here" if info.problem is None else "cannot run here"
-    lines = [f"{info.name}  ({info.package} {info.version}, {state})"]
-    lines += [f"  {text}" for text in (info.description, info.problem) if text]
-    return [*lines, *(f"    {name}: {told}" for name, told in info.options.items())]
+    lines = [printable(f"{info.name}  ({info.package} {info.version}, {state})")]
+    lines += [paragraph(text, 2, 2) for text in (info.description, info.problem) if text]
+    return [*lines, *(paragraph(f"{name}: {told}", 4, 8) for name, told in info.options.items())]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skynet.cli.ending import FAILED, INTERRUPTED
 from skynet.cli.show import print_json, print_table
 from skynet.errors import SkynetError
 from skynet.evaluation.display import number, printable
@@ -16,8 +17,6 @@ from skynet.evaluation.display import number, printable
 if TYPE_CHECKING:
     from skynet.runs.evaluation_outcome import JobResult, MetricOutcome
 
-FAILED = 1
-INTERRUPTED = 130
 _BAR = 24
 
 
@@ -49,7 +48,11 @@ def run_eval_command(
     try:
         result = write_files(run_evaluation(spec, replace(options, on_row=print_progress)), folder)
     except KeyboardInterrupt:
-        print(f"\nInterrupted; go on with `skynet eval {directory} --resume {folder}`.", file=sys.stderr)
+        if folder.exists():
+            told = f"Interrupted; go on with `skynet eval {directory} --resume {folder}`."
+        else:
+            told = "Interrupted before a row was finished; nothing is stored."
+        print(f"\n{told}", file=sys.stderr)
         return INTERRUPTED
     if as_json:
         print_json(result.to_json())

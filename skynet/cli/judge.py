@@ -42,7 +42,10 @@ def calibrate(
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Use the first N rows only.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask the project's judge about each row twice, and compare it with people and with itself."""
+    """Compare the project's judge with people, and with itself.
+
+    It is asked about each row twice.
+    """
     from skynet.cli.calibration import run_calibrate_command
     from skynet.evaluation.labelled_rows import Columns
 

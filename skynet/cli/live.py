@@ -16,6 +16,7 @@ from skynet.runs.progress import Followed, Standing
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from skynet.evaluation.budget import Budget
     from skynet.evaluation.stages import Stage
     from skynet.runs.money import History
     from skynet.runs.outlook import Outlook
@@ -39,6 +40,7 @@ class LiveView:
         self._live: Any = None
         self._followed: Followed | None = None
         self._standing = Standing()
+        self._unpriced = False  # whether an earlier attempt called a model without a price
         self._done = threading.Event()
         self._lines: threading.Thread | None = None
 
@@ -49,8 +51,14 @@ class LiveView:
 
     def on_resumed(self, history: History, limit: int | None) -> None:
         """Say what a resume found."""
+        self._unpriced = _has_unpriced(history)
         if not self._quiet:
             print(resumed_sentence(history, limit), file=sys.stderr)
+
+    def on_forked(self, told: str) -> None:
+        """Say what a fork took over."""
+        if not self._quiet:
+            print(told, file=sys.stderr)
 
     def on_stage(self, stage: Stage) -> None:
         """Print one stage of the check."""
@@ -98,7 +106,7 @@ class LiveView:
         return self._standing
 
     def _rows(self, runner: Runner, now: Progress) -> list[str]:
-        rows = [f"{now.stage}{f' ({now.lane})' if now.lane else ''}: {self._spent(runner)}"]
+        rows = [f"{now.stage}{f' ({now.lane})' if now.lane else ''}: {spent_so_far(runner.budget, self._unpriced)}"]
         stands = self._stands()
         if stands.best_val is not None:
             start = "" if stands.start_val is None else f", start {stands.start_val:.4g}"
@@ -108,22 +116,6 @@ class LiveView:
             feedback = " ".join(now.last_feedback.split())
             rows.append(f"last feedback: {feedback[:_FEEDBACK_CHARS]}")
         return rows
-
-    def _spent(self, runner: Runner) -> str:
-        spent, limits = runner.budget.spent, runner.budget.limits
-        seconds = runner.budget.active_seconds
-        parts = []
-        if limits.metric_calls:
-            share = min(1.0, spent.metric_calls / limits.metric_calls)
-            filled = round(share * _BAR)
-            bar = "#" * filled + "." * (_BAR - filled)
-            parts.append(f"[{bar}] {spent.metric_calls} of {limits.metric_calls} metric calls{_left(seconds, share)}")
-        else:
-            parts.append(f"{spent.metric_calls} metric calls")
-        dollars = f"${spent.usd:.4f}"
-        parts.append(dollars if limits.usd is None else f"{dollars} of ${limits.usd:.2f}")
-        parts.append(f"{seconds:.0f} s" if limits.seconds is None else f"{seconds:.0f} of {limits.seconds:.0f} s")
-        return ", ".join(parts)
 
     def _print_lines(self) -> None:
         shown: tuple[object, ...] = ()
@@ -151,20 +143,46 @@ class LiveView:
             self._lines.join()
 
 
+def spent_so_far(budget: Budget, unpriced: bool) -> str:
+    """Return what was spent by now, and of how much; `unpriced`: the dollars are known to be a lower bound."""
+    spent, limits, seconds = budget.spent, budget.limits, budget.active_seconds
+    parts = []
+    if limits.metric_calls:
+        share = min(1.0, spent.metric_calls / limits.metric_calls)
+        filled = round(share * _BAR)
+        bar = "#" * filled + "." * (_BAR - filled)
+        parts.append(f"[{bar}] {spent.metric_calls} of {limits.metric_calls} metric calls{_left(seconds, share)}")
+    else:
+        parts.append(f"{spent.metric_calls} metric calls")
+    cost = _cost(spent.usd, unpriced or budget.usd_is_lower_bound, "cost unknown")
+    parts.append(cost if limits.usd is None else f"{cost} of ${limits.usd:.2f}")
+    parts.append(f"{seconds:.0f} s" if limits.seconds is None else f"{seconds:.0f} of {limits.seconds:.0f} s")
+    return ", ".join(parts)
+
+
 def resumed_sentence(history: History, limit: int | None) -> str:
     """Return what earlier attempts paid, in one sentence."""
     of = "" if limit is None else f" of {limit:,}"
-    text = (
-        f"Resumed at {history.charged.metric_calls:,}{of} metric calls, ${history.paid.usd:.2f} already paid, "
-        "0 paid again."
-    )
+    cost = _cost(history.paid.usd, _has_unpriced(history), "an unknown amount")
+    text = f"Resumed at {history.charged.metric_calls:,}{of} metric calls, {cost} already paid."
     if history.in_flight_requests:
         many = "request was" if history.in_flight_requests == 1 else "requests were"
         text += (
-            f" {history.in_flight_requests} {many} in flight at the stop: they stay charged as reserved and are asked "
-            "again."
+            f" {history.in_flight_requests} {many} in flight at the stop and will be asked again; what they reserved "
+            "stays charged."
         )
-    return text
+    return f"{text} Nothing else that was paid is paid again."
+
+
+def _has_unpriced(history: History) -> bool:
+    return any(entry.cost_usd is None for entry in history.entries)
+
+
+def _cost(usd: float, lower_bound: bool, unknown: str) -> str:
+    """Write what was spent; a lower bound of nothing is `unknown`, not zero."""
+    from skynet.runs.report.show import spent
+
+    return unknown if lower_bound and usd == 0 else spent(usd, lower_bound)
 
 
 def _left(seconds: float, share: float) -> str:

@@ -6,11 +6,13 @@ import io
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from skynet.cli import judge, models, runs
+from skynet.cli.ending import INTERRUPTED, status_of
 from skynet.cli.options import (
     HERE,
     Accept,
@@ -24,11 +26,22 @@ from skynet.cli.options import (
     Trust,
     skipping,
 )
-from skynet.errors import SkynetError
 
-USAGE = 2  # exit status: wrong usage, or refused before anything was done
+
+class Commands(typer.core.TyperGroup):
+    """The commands. Typer ends one that Ctrl-C stopped without a word."""
+
+    def invoke(self, ctx: Any) -> object:
+        """Run a command; say that it was interrupted where it did not say so itself."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("Interrupted.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
 
 app = typer.Typer(
+    cls=Commands,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -76,7 +89,7 @@ def init(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; made when missing.")] = Path("."),
     template: Annotated[Template, typer.Option(help="What kind of project to write.")] = Template.PYTHON,
 ) -> None:
-    """Write a working project: skynet.toml, a metric, a target and data."""
+    """Write a working project: skynet.toml, metric, target and data."""
     from skynet.cli.init import run_init_command
 
     raise typer.Exit(run_init_command(directory, template.value))
@@ -125,7 +138,7 @@ def run(
     skip_bad_rows: SkipBadRows = None,
     detach: Annotated[bool, typer.Option("--detach", help="Run in a process of its own, as `submit` does.")] = False,
 ) -> None:
-    """Search for a better version, and end with a verdict on sealed test cases."""
+    """Search for a better version, and judge it on sealed test cases."""
     if detach:
         submit(directory, accept, metric_calls, engine, trust, fork, skip_bad_rows)
     from skynet.cli.run import run_run_command
@@ -148,7 +161,10 @@ def submit(
     fork: Fork = None,
     skip_bad_rows: SkipBadRows = None,
 ) -> None:
-    """Check, then start the run in a process of its own and print its id; it outlives the terminal."""
+    """Start a run in a process that outlives the terminal.
+
+    It checks first, then prints the run's id.
+    """
     from skynet.cli.driving import run_submit_command
 
     options = {
@@ -183,7 +199,7 @@ def evaluate(
     ] = None,
     skip_bad_rows: SkipBadRows = None,
 ) -> None:
-    """Score the rows of [eval] by its metrics, without optimizing anything."""
+    """Score the rows of [eval] by its metrics; optimize nothing."""
     from skynet.cli.eval import run_eval_command
 
     status = run_eval_command(
@@ -227,7 +243,10 @@ def rescore(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score a run's stored outputs by another metric, without running the target."""
+    """Score a run's stored outputs by another metric.
+
+    The target does not run.
+    """
     from skynet.cli.rescore import run_rescore_command
 
     named = tuple(dict.fromkeys(versions or ("start", "best")))
@@ -245,7 +264,10 @@ def demo(
         int | None, typer.Option(metavar="N", min=1, help="The budget in metric calls, instead of the example's.")
     ] = None,
 ) -> None:
-    """Run an example from nothing to its report: a small model on this machine, no key."""
+    """Run an example from nothing to its report.
+
+    A small model on this machine does it, without a key.
+    """
     from skynet.cli.demo import run_demo_command
 
     given = {} if metric_calls is None else {"budget": {"metric_calls": metric_calls}}
@@ -276,7 +298,7 @@ def engines(as_json: AsJson = False) -> None:
 
 @app.command()
 def scorers(as_json: AsJson = False) -> None:
-    """List the scorers that are installed, Skynet's own and those of plugins."""
+    """List the installed scorers, Skynet's own and those of plugins."""
     from skynet.cli.scorers import run_scorers_command
 
     raise typer.Exit(run_scorers_command(as_json))
@@ -290,21 +312,20 @@ def doctor(
         bool, typer.Option("--yes", help="Call each of the project's models once; the cost is shown before and after.")
     ] = False,
 ) -> None:
-    """Look at Python, packages, models, store, disk and clock, and say how to repair what is wrong."""
+    """Say what is wrong on this machine, and how to repair it.
+
+    Looks at the project, its engine and models, Python, packages, store, disk and clock.
+    """
     from skynet.cli.doctor import run_doctor_command
 
     raise typer.Exit(run_doctor_command(directory, as_json, accept))
 
 
 def main() -> None:
-    """Run the command line. An error that a command lets through is a refusal: its message on stderr, status 2."""
+    """Run the command line and exit. An error that a command lets through is a refusal: its message, status 2."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a letter shows its escape
         sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        app(prog_name="skynet")
-    except SkynetError as error:
-        typer.echo(f"Error: {error}", err=True)
-        sys.exit(USAGE)
+    sys.exit(status_of(lambda: app(prog_name="skynet", standalone_mode=False), "--json" in sys.argv[1:]))
 
 
 if __name__ == "__main__":

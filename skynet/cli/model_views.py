@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skynet.cli.ending import FAILED
+from skynet.cli.options import require_folder
 from skynet.cli.show import print_json, print_table
 from skynet.errors import SkynetError
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from skynet.models.ledger import Role
     from skynet.spec import ModelSpec, Spec
 
-FAILED = 1
 _REQUEST = [{"role": "user", "content": "Reply with the word ok."}]
 _MAX_TOKENS = 16
 _ATTEMPTS = 2
@@ -52,8 +53,8 @@ def run_list_command(directory: Path, as_json: bool) -> int:
     if as_json:
         print_json([model.to_json() for model in models])
     else:
-        columns = ("model", "role", "$ per M tokens in / out", "reachable", "where")
-        print_table(columns, map(_list_row, models))
+        print_table(("model", "role", "$ per M in / out", "where"), map(_list_row, models))
+        print("Whether they answer: skynet models test")
     return 0
 
 
@@ -74,10 +75,14 @@ def run_test_command(directory: Path, as_json: bool) -> int:
 
 
 def spec_of(directory: Path) -> Spec | None:
-    """Return the spec in the folder, None where there is none. One with [eval] may do without artifact and target."""
+    """Return the spec in the folder, None where there is none. One with [eval] may do without artifact and target.
+
+    Raises SkynetError where there is no such folder.
+    """
     from skynet.spec import SPEC_NAME, load_spec
     from skynet.spec.jobs import NOT_NEEDED
 
+    require_folder(directory)
     if not (directory.is_file() or (directory / SPEC_NAME).is_file()):
         return None
     spec = load_spec(directory, code=NOT_NEEDED)
@@ -122,23 +127,24 @@ def _of_role(spec: Spec | None, role: Role) -> ModelSpec | None:
 
 
 def call_model(model: ListedModel, root: Path) -> dict[str, Any]:
-    """Call the model once, through a gateway of its own."""
+    """Call the model once, through a gateway of its own, in the role under which the project names it."""
     from skynet.models.gateway import Gateway
     from skynet.models.ledger import Ledger
     from skynet.models.retry import RetryPolicy
     from skynet.spec import ModelsSpec
 
+    role = model.roles[0] if model.roles else "task"
     gateway = Gateway(
-        ModelsSpec(task=model.spec),
+        ModelsSpec(**{role: model.spec}),
         root,
         ledger=Ledger(),
         environ=os.environ,
-        retry=RetryPolicy(attempts=_ATTEMPTS, longest_wait=5.0),
+        retry=RetryPolicy(attempts=_ATTEMPTS, longest_wait=5.0, longest_asked=5.0),
         timeout=_TIMEOUT,
     )
     result = model.to_json()
     try:
-        reply = gateway.complete("task", _REQUEST, max_tokens=_MAX_TOKENS)
+        reply = gateway.complete(role, _REQUEST, max_tokens=_MAX_TOKENS)
     except SkynetError as error:
         return result | _outcome(error=str(error))
     finally:
@@ -163,7 +169,7 @@ def _list_row(model: ListedModel) -> tuple[str, ...]:
     price = shown["price"]
     where = shown["base_url"] or {None: "-", True: "on this machine", False: "not pulled yet"}[model.pulled]
     cost = "unknown" if price is None else f"{price['input']:g} / {price['output']:g}"
-    return (model.spec.name, ", ".join(model.roles) or "-", cost, "not tested", where)
+    return (model.spec.name, ", ".join(model.roles) or "-", cost, where)
 
 
 def _print_result(result: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ def list_models(directory: Directory = HERE, as_json: AsJson = False) -> None:
 
 @app.command("test")
 def call_models(directory: Directory = HERE, as_json: AsJson = False) -> None:
-    """Call each of the project's models once, with a request of some words."""
+    """Call each of the project's models once, with a few words."""
     from skynet.cli.model_views import run_test_command
 
     raise typer.Exit(run_test_command(directory, as_json))

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from skynet.errors import SkynetError
+
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The folder with skynet.toml.")]
 RunId = Annotated[str, typer.Argument(metavar="ID", help="The run's id, or a beginning that no other run has.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -25,6 +27,12 @@ Fork = Annotated[
 SkipBadRows = Annotated[
     int | None, typer.Option(metavar="N", min=0, help="Leave out up to N data rows that cannot be read.")
 ]
+
+
+def require_folder(directory: Path) -> None:
+    """Raise SkynetError where neither the folder nor, in its place, a spec file is there."""
+    if not directory.exists():
+        raise SkynetError(f"there is no folder {directory}; name the project's folder")
 
 
 def skipping(rows: int | None) -> dict[str, object]:

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skynet.cli.ending import FAILED
 from skynet.cli.eval import difference_text, print_progress
 from skynet.cli.show import print_json, print_table
 from skynet.evaluation.display import number, printable
 
 if TYPE_CHECKING:
     from skynet.runs.rescore import Rescored
-
-FAILED = 1
 
 
 def run_rescore_command(

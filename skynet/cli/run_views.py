@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skynet.cli.options import require_folder
 from skynet.cli.show import print_json, print_table
 from skynet.errors import SkynetError
 from skynet.evaluation.display import printable
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from skynet.runs.store import Store
     from skynet.runs.stored import StoredRun
 
+_MORE = {"metric_calls": 100, "usd": 1, "tokens": 100_000, "seconds": 600}  # examples of what may be added
 _STYLES = {"+": "32", "-": "31", "@": "36"}
 
 
@@ -42,7 +45,8 @@ def told_of(found: StoredRun) -> Headline:
 
     run = found.to_json()
     if found.report is None and run["difference"] is not None:
-        return Headline("unknown", "The report is gone", "The store keeps the figures only.")
+        told = f"The store has all that it is made of; `skynet runs resume {run['run']}` writes it anew without a call."
+        return Headline("unknown", "The report is gone", told)
     return headline({**(found.report or run), "status": run["status"], "finish_reason": run["finish_reason"]})
 
 
@@ -51,8 +55,7 @@ def run_list_command(directory: Path, as_json: bool) -> int:
     from skynet.runs.session import STORE_FILE, STORE_FOLDER, open_store
     from skynet.runs.stored import StoredRun
 
-    if not directory.is_dir():
-        raise SkynetError(f"there is no folder {directory}; name the project's folder")
+    require_folder(directory)
     rows: list[dict[str, Any]] = []
     if (directory / STORE_FOLDER / STORE_FILE).exists():
         with open_store(directory, create=False) as store:
@@ -79,6 +82,22 @@ def run_show_command(directory: Path, run: str, as_json: bool) -> int:
     return 0
 
 
+def print_ended(directory: Path, run: str) -> None:
+    """Print how a run has ended that was to go on, and what would make it go on."""
+    with opened_run(directory, run) as (_, found):
+        _print_run(found)
+        row = found.row
+        if found.to_json()["changed"]:
+            print(f"Take the best version over: skynet runs export {row.id} --apply")
+        print("\nIt has ended, so nothing was run.")
+        limited = [name for name in _MORE if row.state["plan"].get(name) is not None]
+        stopped_by = str(row.finish_reason).removeprefix("budget_")
+        name = stopped_by if stopped_by in limited else next(iter(limited), None)
+        if name is not None:
+            print(f"To search on, grant more: skynet runs resume {row.id} --add-budget {name}={_MORE[name]}")
+        print(f"To start a new run with what is still valid of it: skynet run --fork {row.id}")
+
+
 def run_diff_command(directory: Path, run: str, versions: tuple[str, str]) -> int:
     """Print the unified diff of two versions of a run."""
     with opened_run(directory, run) as (_, found):
@@ -87,7 +106,7 @@ def run_diff_command(directory: Path, run: str, versions: tuple[str, str]) -> in
         same = "nothing was changed" if versions == ("start", "best") else "they are the same version"
         print(f"No difference: {same}.", file=sys.stderr)
         return 0
-    colours = sys.stdout.isatty()
+    colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for line in text.split("\n"):
         style = _STYLES.get(line[:1]) if colours else None
         print(f"\x1b[{style}m{printable(line)}\x1b[0m" if style else printable(line))
@@ -124,11 +143,13 @@ def _gain(run: Mapping[str, Any]) -> str:
 
 def _print_run(found: StoredRun) -> None:
     from skynet.runs.report.show import duration, score
+    from skynet.runs.report.words import finish_sentence, rejections_told
 
     run, row = found.to_json(), found.row
     reason = f", {run['finish_reason']}" if run["finish_reason"] else ""
     print(printable(f"Run {run['run']} of {run['name']}, engine {run['engine']}: {run['status']}{reason}"))
-    lasted = "" if row.ended_at is None else f", took {duration(row.ended_at - row.started_at)}"
+    took = None if row.ended_at is None else row.ended_at - row.started_at
+    lasted = "" if took is None or took < 0 else f", took {duration(took)}"  # below 0: the clock was set back
     started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.started_at))
     print(f"Started {started}{lasted}; {run['metric_calls']} metric calls, cost {_cost(run['cost_usd'])}\n")
     sides = {"start": (run["baseline"], ""), "best": (run["best"], run["best"]["version"] or "")}
@@ -139,6 +160,9 @@ def _print_run(found: StoredRun) -> None:
     told = told_of(found)
     print(printable(f"\n{told.title}\n{told.sentence}"))
     report = found.report or {}
+    ending = "" if told.tone == "failed" else finish_sentence(run)
+    for text in filter(None, (ending, rejections_told(report))):
+        print(printable(text))
     for text in report.get("warnings", ()):
         print(printable(f"Warning: {text}"))
     if report.get("error"):

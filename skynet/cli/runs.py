@@ -12,7 +12,7 @@ from skynet.cli.options import HERE, AsJson, Directory, RunId
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List, show, follow, resume, compare, export and delete the runs of a project.",
+    help="List, show, follow, resume, compare, export and delete runs.",
 )
 
 
@@ -86,11 +86,14 @@ def resume(
         list[str] | None,
         typer.Option("--add-budget", metavar="NAME=AMOUNT", help="Grant more, such as metric_calls=100; repeatable."),
     ] = None,
+    accept: Annotated[
+        bool, typer.Option("--yes", help="Go on although the dollars cannot be kept any more: a price is gone.")
+    ] = False,
 ) -> None:
-    """Go on exactly where a run was: nothing that was paid is paid again."""
+    """Go on where a run was; nothing that was paid is paid again."""
     from skynet.cli.run import run_resume_command
 
-    raise typer.Exit(run_resume_command(directory, run, as_json, add_budget or []))
+    raise typer.Exit(run_resume_command(directory, run, as_json, add_budget or [], accept))
 
 
 @app.command()

@@ -1,11 +1,11 @@
-"""`skynet scorers`: the installed scorers as a table, or as one JSON array."""
+"""`skynet scorers`: the installed scorers, a block each, or one JSON array."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-from skynet.cli.show import print_json, print_table
+from skynet.cli.show import paragraph, print_json
 from skynet.evaluation.display import printable
 
 if TYPE_CHECKING:
@@ -22,24 +22,15 @@ def run_scorers_command(as_json: bool) -> int:
     if as_json:
         print_json([info.to_json() for info in installed.scorers])
     else:
-        _print_table(installed.scorers)
+        print("\n\n".join("\n".join(_lines(info)) for info in installed.scorers))
     return 0
 
 
-def _print_table(infos: tuple[ScorerInfo, ...]) -> None:
-    print_table(
-        ("package", "version", "name", "description", "options"),
-        [
-            (
-                info.package,
-                info.version or "-",
-                info.name,
-                info.description or "-",
-                ", ".join(_written(option) for option in info.options) or "-",
-            )
-            for info in infos
-        ],
-    )
+def _lines(info: ScorerInfo) -> list[str]:
+    lines = [printable(f"{info.name}  ({' '.join(filter(None, (info.package, info.version)))})")]
+    lines += [paragraph(info.description, 2, 2)] if info.description else []
+    options = ", ".join(_written(option) for option in info.options)
+    return [*lines, paragraph(options, 4, 4)] if options else lines
 
 
 def _written(option: Option) -> str:

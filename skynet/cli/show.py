@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ _MARKS = {"passed": "ok", "warning": "warn", "failed": "FAIL", "skipped": "skip"
 _STYLES = {"passed": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim", "pending": "cyan"}
 _INDENT = 25
 _WIDEST = 10_000  # columns of a table that no terminal limits
+_WIDEST_TEXT = 100  # columns of a paragraph, however wide the terminal
 _NARROWEST = 20  # columns of text, however narrow the terminal
 
 
@@ -64,6 +67,19 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     Console(highlight=False, width=None if sys.stdout.isatty() else _WIDEST).print(table)
+
+
+def paragraph(text: str, indent: int, hanging: int) -> str:
+    """Return the text in lines that fit the terminal, 80 columns where there is none: indented, then hanging."""
+    width = min(shutil.get_terminal_size().columns, _WIDEST_TEXT)
+    return textwrap.fill(
+        printable(text),
+        max(width, hanging + _NARROWEST),
+        initial_indent=" " * indent,
+        subsequent_indent=" " * hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def stage_line(stage: Stage) -> Hanging:

@@ -25,11 +25,19 @@ def run_versions_command(directory: Path, run: str, as_json: bool) -> int:
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    from skynet.runs.report.show import NOTHING, one_line, score, whole
+    from skynet.runs.report.show import NOTHING, score, whole
 
     coverage = row["coverage"]
     measured = NOTHING if coverage is None else f"{coverage['measured']} of {coverage['total']}"
     return (
         str(row["number"]), row["version"], row["status"], score(row["val"]), measured,
-        whole(row["at_call"]), one_line(row["note"], _NOTE_CHARS),
+        whole(row["at_call"]), _told(row),
     )  # fmt: skip
+
+
+def _told(row: dict[str, Any]) -> str:
+    """Return what was changed in a version and why it is not the best, as far as that is known."""
+    from skynet.runs.report.show import one_line
+
+    parts = [one_line(row["note"], _NOTE_CHARS), row["reason"] or ""]
+    return "; ".join(part for part in parts if part)

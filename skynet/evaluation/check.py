@@ -76,6 +76,7 @@ class ContractCheck:
         self._perfect: dict[str, MetricResult] = {}
         self._stand_ins: set[str] = set()
         self._waits = False
+        self._by_provider: bool | None = None  # of the first failure on a sample, None before one
         self._calls = 0
 
     def run(self) -> CheckResult:
@@ -94,6 +95,7 @@ class ContractCheck:
             metric_calls=self._calls,
             missing_model=" and a ".join(self._missing_models) or None,
             reward_spec=self._info.get("reward_spec"),
+            by_provider=bool(self._by_provider),
         )
 
     def _load(self) -> str:
@@ -166,6 +168,7 @@ class ContractCheck:
         if start.kind == "code" and failed[0].failure == "target":
             return self._stand_in("warning", f"the start version fails: {told(fault)}", **where)
         message = _also(told(fault, failed[0].stderr), len(failed) - 1)
+        self._by_provider = all(record.failure == "provider" for record in failed)
         self._stages.add(at.RUN_OUTPUT, "failed", message, **where)
         return "" if self._outputs else "no sample has an output"
 
@@ -219,6 +222,8 @@ class ContractCheck:
         serious = {case: f for case, f in broken.items() if case not in self._stand_ins or f.kind != "raised"}
         case, fault = next(iter((serious or broken).items()))
         message = _also(told(fault, self._scored[case].stderr), len(broken) - 1)
+        if serious and self._by_provider is None:
+            self._by_provider = all(one.kind == "provider" for one in serious.values())
         self._stages.add(at.METRIC_CALL, "failed" if serious else "warning", message, **self._where(case, fault))
         return "the metric failed on every sample" if len(broken) == len(self._scored) else ""
 
@@ -259,11 +264,13 @@ class ContractCheck:
         self._judge_perfect()
         measured = self._measured()
         feedback = {case: result.feedback for case, result in measured.items()}
+        right = {case.id for case in self._cases if self._outputs.get(case.id) == perfect_output(case)}
         perfect = [result.score for result in self._perfect.values() if result.score is not None]
         scores = [result.score for result in measured.values() if result.score is not None]
         found = [
             "" if self._stand_ins else score_finding(scores, perfect),  # expected values may well all score the same
-            feedback_finding(list(feedback.values())),
+            # Of an output that is the expected value, "Right." is all there is to say.
+            feedback_finding([text for case, text in feedback.items() if case not in right]),
             reward_finding(self._info.get("reward_spec"), [result.scores for result in measured.values()]),
         ]
         warned = " ".join(f"{sentence(text)}" for text in found if text)

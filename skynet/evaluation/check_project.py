@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,11 @@ from skynet.evaluation.cost_notice import cost_notice
 from skynet.evaluation.project import Project
 from skynet.evaluation.record import Record
 from skynet.evaluation.scoring import Metric, MetricResult
-from skynet.evaluation.stages import CheckResult, OnStage
+from skynet.evaluation.stages import METRIC_CALL, CheckResult, OnStage, Stage
 from skynet.evaluation.worker_setup import metric_pool
 from skynet.models.gateway import Gateway
 from skynet.models.ledger import Ledger
-from skynet.spec import SPEC_NAME, LimitsSpec, MetricSpec, ModelsSpec, load_spec
+from skynet.spec import SPEC_NAME, DataSpec, LimitsSpec, MetricSpec, ModelsSpec, load_spec
 from skynet.spec.jobs import NOT_NEEDED
 from skynet.target.base import TargetResult
 from skynet.workers.fault import Fault
@@ -100,17 +102,43 @@ def check_metric(
     on_stage: OnStage = lambda stage: None,
 ) -> CheckResult:
     """Check a metric alone on one output. The models, the limits and the metric's timeout and env are those of the
-    `skynet.toml` in `folder`, if there is one."""
+    `skynet.toml` in `folder`, if there is one. A metric that fails is told what it was not given."""
     there = folder.is_file() or (folder / SPEC_NAME).is_file()
     spec = load_spec(folder, code=NOT_NEEDED) if there else None
     models, root = (spec.models, spec.root) if spec else (ModelsSpec(), folder.absolute())
     limits, settings = (spec.limits, spec.metric) if spec else (LimitsSpec(), MetricSpec())
     path = path.absolute()
     gateway = Gateway(models, root, ledger=Ledger(), environ=os.environ)
+    explained = partial(_explained, left_out=_left_out(input, expected, spec.data if spec else None))
     try:
         with metric_pool(path, path.parent, limits, os.environ, settings.env, 1) as pool:
             case = Case("given", input or {}, expected, "", 0)
             bench = PlainBench(Metric(pool, gateway, settings.timeout))
-            return ContractCheck(bench, [case], None, on_stage=on_stage, given={case.id: output}).run()
+            tell: OnStage = lambda stage: on_stage(explained(stage))  # noqa: E731 - too short for a def
+            result = ContractCheck(bench, [case], None, on_stage=tell, given={case.id: output}).run()
+            return replace(result, stages=tuple(map(explained, result.stages)))
     finally:
         gateway.close()
+
+
+def _explained(stage: Stage, left_out: str) -> Stage:
+    """Return the stage; where the metric itself failed, with what it was not given."""
+    failed = stage.name == METRIC_CALL and stage.status == "failed"
+    return replace(stage, message=f"{stage.message}{left_out}") if failed else stage
+
+
+def _left_out(input: dict[str, Any] | None, expected: dict[str, Any] | None, data: DataSpec | None) -> str:
+    """Say what a metric that was checked alone was not given, each on a line; empty when it was given all."""
+    told = ""
+    if expected is None:
+        told += "\nNote: no expected value was given, so the metric got expected=None; give one with --expected "
+        told += _example(data.outputs if data else ())
+    if not input:
+        told += "\nNote: no input was given, so the metric got input={}; give one with --input "
+        told += _example(data.inputs if data else ())
+    return told
+
+
+def _example(columns: Sequence[str]) -> str:
+    """Return how a value keyed by column is written on a command line."""
+    return f"'{json.dumps(dict.fromkeys(columns or ('column',), '...'), ensure_ascii=False)}'"

@@ -65,11 +65,11 @@ class Sample:
     cost_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CheckResult:
     """The whole check. `ok` means that no stage failed. `notices` say what was to be known before it began;
     `missing_model` names the role without a model that a stage waits for, such as `metric` or `task and a metric`;
-    `reward_spec` is the metric's own, None without one."""
+    `reward_spec` is the metric's own, None without one; `by_provider`: what failed first was a model's provider."""
 
     stages: tuple[Stage, ...]
     samples: tuple[Sample, ...] = ()
@@ -77,6 +77,7 @@ class CheckResult:
     metric_calls: int = 0
     missing_model: str | None = None
     reward_spec: Mapping[str, Any] | None = None
+    by_provider: bool = False
 
     @property
     def ok(self) -> bool:
@@ -88,9 +89,30 @@ class CheckResult:
         stages, samples = map(asdict, self.stages), map(asdict, self.samples)
         return {"ok": self.ok, "stages": json_ready(list(stages)), "samples": json_ready(list(samples))}
 
+    @property
+    def outcome(self) -> str:
+        """Whether it passed, where it failed, or which model it waits for, in one sentence."""
+        failed = [stage.name for stage in self.stages if stage.status == "failed"]
+        if failed:
+            return f"The contract check failed at {failed[0]}."
+        if self.missing_model:
+            return f"Nothing failed, but the check waits for a {self.missing_model} model; name one under [models]."
+        warned = sum(stage.status == "warning" for stage in self.stages)
+        with_them = f" with {plural(warned, 'warning')}" if warned else ""
+        return f"The contract check passed{with_them}."
+
+    def __repr__(self) -> str:
+        return f"<CheckResult: {self.outcome}>"
+
+    def __str__(self) -> str:
+        """Tell the outcome, each stage and each sample, a line or more of each."""
+        stages = [f"{stage.status:<8} {stage.name}: {_told(stage)}".rstrip(": ") for stage in self.stages]
+        samples = [f"case {item.case}: {_measured(item)}" for item in self.samples]
+        return printable("\n".join([self.outcome, *stages, *samples, f"Metric calls: {self.metric_calls}"]))
+
     def _repr_html_(self) -> str:
         """Show itself in a notebook."""
-        head = "The contract check passed." if self.ok else "The contract check failed."
+        head = html.escape(self.outcome)
         stages = [(stage.status, stage.name, _told(stage)) for stage in self.stages]
         samples = [
             (item.case, item.output, item.score, item.feedback, _named(item.scores), item.elapsed_ms, item.cost_usd)
@@ -166,6 +188,17 @@ def _told(stage: Stage) -> str:
     return f"{stage.message} ({place})" if place else stage.message
 
 
+def _measured(sample: Sample) -> str:
+    """Return score, output and feedback of a sample, each cut."""
+    parts = ["no score" if sample.score is None else f"score {number(sample.score)}", _named(sample.scores)]
+    parts.append(f"output {_cut(repr(sample.output))}")
+    return "; ".join(part for part in (*parts, _cut(sample.feedback or "")) if part)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _CELL_CHARS else f"{text[:_CELL_CHARS]}..."
+
+
 def _named(scores: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {number(value)}" for name, value in scores.items())
 
@@ -179,4 +212,4 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 def _cell(value: Any) -> str:
     plain = json_ready(value)
     text = "" if plain is None else number(plain) if isinstance(plain, float) else str(plain)
-    return html.escape(printable(text if len(text) <= _CELL_CHARS else f"{text[:_CELL_CHARS]}..."))
+    return html.escape(printable(_cut(text)))

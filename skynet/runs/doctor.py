@@ -16,6 +16,8 @@ from typing import Any, Literal
 from skynet.errors import SkynetError
 from skynet.models.prices import LOCAL_PREFIX
 from skynet.models.pull import EMBEDDED, is_pulled, model_file
+from skynet.runs.engine_check import checked_engine
+from skynet.runs.engines import EngineError
 from skynet.runs.session import STORE_FILE, STORE_FOLDER, open_store
 from skynet.spec import Spec
 
@@ -44,13 +46,24 @@ class Finding:
 
 
 def examine(root: Path, spec: Spec | None, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield what is found of Python, packages, the embedded model, the store, the disk and the clock."""
+    """Yield what is found of the engine, Python, packages, the embedded model, the store, the disk and the clock."""
+    if spec is not None:
+        yield engine_finding(spec)
     yield python_finding(sys.version_info[:3], sys.platform)
     yield from package_findings(requires(PACKAGE) or [])
     yield from embedded_findings(spec, environ)
     yield store_finding(root)
     yield disk_finding(root, shutil.disk_usage(root).free)
     yield clock_finding(root, time.time(), time.get_clock_info("perf_counter").resolution)
+
+
+def engine_finding(spec: Spec) -> Finding:
+    """Return whether the spec's engine is there and takes the options that the spec gives it."""
+    try:
+        checked_engine(spec)
+    except EngineError as error:
+        return Finding("engine", "failed", str(error), "mend `engine` in skynet.toml; `skynet engines` lists them all")
+    return Finding("engine", "ok", f"{spec.engine.name}, with valid options")
 
 
 def python_finding(found: tuple[int, ...], platform: str) -> Finding:

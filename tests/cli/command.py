@@ -1,15 +1,19 @@
-"""The command line in this process, for tests: what a command printed and its exit status."""
+"""The command line for tests: in this process, what a command printed and its exit status; or on a terminal."""
 
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 from typer.testing import CliRunner
 
-from skynet.cli.main import USAGE, app
-from skynet.errors import SkynetError
+from skynet.cli.ending import status_of
+from skynet.cli.main import app
 
 
 @dataclass(frozen=True)
@@ -27,10 +31,31 @@ class Done:
 
 
 def skynet(*arguments: object, answer: str | None = None) -> Done:
-    """Run a command; `answer` is what stdin holds. A SkynetError is told as `main` tells it."""
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=answer)
-    if isinstance(done.exception, SkynetError):
-        return Done(USAGE, done.stdout, f"{done.stderr}Error: {done.exception}\n")
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return Done(done.exit_code, done.stdout, done.stderr)
+    """Run a command as `main` does; `answer` is what stdin holds."""
+    words = [str(argument) for argument in arguments]
+    with CliRunner().isolation(input=answer) as (out, err, _):
+        status = status_of(lambda: app(words, prog_name="skynet", standalone_mode=False), "--json" in words)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        return Done(status, out.getvalue().decode(), err.getvalue().decode())
+
+
+def on_a_terminal(*arguments: object, columns: int = 80, **variables: str) -> str:
+    """Return what a command shows on a terminal of so many columns."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "skynet.cli.main", *map(str, arguments)]
+    env = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm", **variables}
+    shown = b""
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, stdin=theirs, env=env):
+        os.close(theirs)
+        while part := _read(ours):
+            shown += part
+    os.close(ours)
+    return shown.decode()
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:  # Linux tells the end of a terminal by an error
+        return b""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import os
-import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from skynet.cli.check import run_check_command
-from skynet.errors import SkynetError
+from tests.cli.command import on_a_terminal
 from tests.loopback import ModelServer
 from tests.projects import METRIC, RUN, model, write_project
 
@@ -21,6 +21,7 @@ METRIC_ALONE = """
 def score(input, output, expected=None):
     return 0.5, {"feedback": f"{input} {output!r} {expected}", "scores": {"length": 1 / 3}}
 """
+REFLECTION = model("http://127.0.0.1:1/v1")  # never called: a check only asks whether there is one
 ROWS = [
     ('(0.8, {"feedback": "Close. Missing the date."})', ""),
     ('[1.0, {"feedback": "OK", "scores": {"format": 1.0}}]', ""),
@@ -38,27 +39,6 @@ def skynet(*arguments: str, env: dict[str, str] | None = None) -> subprocess.Com
     return subprocess.run(
         command, capture_output=True, text=True, check=False, encoding="utf-8", env={**os.environ, **(env or {})}
     )
-
-
-def on_a_terminal(*arguments: str, columns: int = 80) -> list[str]:
-    """Return the lines that the command shows on a terminal."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "skynet.cli.main", "check", *arguments]
-    env = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm", "NO_COLOR": "1"}
-    shown = b""
-    with subprocess.Popen(command, stdout=theirs, stderr=theirs, stdin=theirs, env=env):
-        os.close(theirs)
-        while part := _read(ours):
-            shown += part
-    os.close(ours)
-    return shown.decode().replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "").splitlines()
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 4096)
-    except OSError:  # Linux tells the end of a terminal by an error
-        return b""
 
 
 def check(
@@ -98,7 +78,7 @@ def test_each_row_of_the_return_table_does_as_documented(tmp_path: Path, returne
 def test_json_is_one_strict_object_with_all_that_is_documented(tmp_path: Path) -> None:
     metric = METRIC.replace("if output", "print('noise')\n    if output")
     run = RUN.replace("return", "print('noise')\n    return")
-    done = skynet(str(write_project(tmp_path, metric, run)), "--json")
+    done = skynet(str(write_project(tmp_path, metric, run, more=REFLECTION)), "--json")
     assert (done.returncode, done.stderr) == (0, "")
     report = json.loads(done.stdout, parse_constant=pytest.fail)
     assert list(report) == ["ok", "stages", "samples"]
@@ -114,7 +94,7 @@ ODD_METRIC = "def score(input, output, expected=None):\n    return 0.5, {'feedba
 
 
 def test_odd_values_are_printed_as_strict_json(tmp_path: Path) -> None:
-    done = skynet(str(write_project(tmp_path, ODD_METRIC, ODD)), "--json")
+    done = skynet(str(write_project(tmp_path, ODD_METRIC, ODD, more=REFLECTION)), "--json")
     assert (done.returncode, done.stderr) == (0, "")
     sample = json.loads(done.stdout, parse_constant=pytest.fail)["samples"][0]
     assert sample["output"][:2] == ["\ud800\x1bü", None]
@@ -123,7 +103,7 @@ def test_odd_values_are_printed_as_strict_json(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_odd_values_are_printed_on_any_terminal(tmp_path: Path, encoding: str) -> None:
-    folder = write_project(tmp_path / "ü", ODD_METRIC, ODD)
+    folder = write_project(tmp_path / "ü", ODD_METRIC, ODD, more=REFLECTION)
     done = skynet(str(folder), env={"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"})
     assert (done.returncode, done.stderr) == (0, "")
     assert "bad \\ud800\\x1b" in done.stdout
@@ -131,7 +111,7 @@ def test_odd_values_are_printed_on_any_terminal(tmp_path: Path, encoding: str) -
 
 
 def test_stages_samples_and_the_end_are_printed_for_people(tmp_path: Path) -> None:
-    done = skynet(str(write_project(tmp_path)))
+    done = skynet(str(write_project(tmp_path, more=REFLECTION)))
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
     assert lines[0] == "ok   Metric file"
@@ -147,7 +127,8 @@ def test_stages_samples_and_the_end_are_printed_for_people(tmp_path: Path) -> No
 
 def test_on_a_terminal_of_80_columns_nothing_is_cut_and_lines_hang(tmp_path: Path) -> None:
     metric = METRIC.replace("is no {output}.", "is wrong" + " and has to be put right" * 10)
-    lines = on_a_terminal(str(write_project(tmp_path, metric)))
+    shown = on_a_terminal("check", write_project(tmp_path, metric, more=REFLECTION), NO_COLOR="1")
+    lines = re.sub(r"\x1b\[[012]m", "", shown).splitlines()
     assert max(map(len, lines)) <= 80
     start = next(index for index, line in enumerate(lines) if line.startswith("  feedback  text "))
     assert lines[start + 1].startswith(" " * 12)
@@ -205,11 +186,47 @@ def test_a_project_that_cannot_be_read_is_refused_with_2(tmp_path: Path, as_json
     assert "Traceback" not in done.stderr
 
 
-def test_a_row_that_cannot_be_read_is_refused_with_file_and_line(tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_read_is_refused_with_file_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = write_project(tmp_path)
     (folder / "rows.jsonl").write_text('{"text": "a", "label": "b"}\n{"text"\n')
-    with pytest.raises(SkynetError, match=r"rows\.jsonl.*line 2"):
-        check(folder)
+    assert check(folder) == 2
+    assert re.search(r"rows\.jsonl.*line 2", capsys.readouterr().err)
+
+
+# The engine
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        ('engine = "gepaa"\n', "there is no engine 'gepaa'. Did you mean 'gepa'?"),
+        ('engine = { name = "gepa", acceptence = "x" }\n', "has no such option. Did you mean 'acceptance'?"),
+        ('engine = { name = "gepa", max_merges = "many" }\n', "[engine] max_merges: Input should be a valid integer"),
+    ],
+)
+def test_a_wrong_engine_or_option_is_refused_before_anything_is_run(
+    tmp_path: Path, engine: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_project(tmp_path)
+    (folder / "skynet.toml").write_text(engine + (folder / "skynet.toml").read_text())
+    assert check(folder) == 2
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert json.loads(shown.out)["stages"] == []
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_what_a_run_would_refuse_the_engine_for_is_a_warning_and_the_metric_is_checked(
+    tmp_path: Path, as_json: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_project(tmp_path, more=REFLECTION)
+    (folder / "skynet.toml").write_text('engine = "dspy"\n' + (folder / "skynet.toml").read_text())
+    assert check(folder, as_json) == 0
+    shown = capsys.readouterr()
+    assert "Warning: `skynet run` would refuse: the engine 'dspy' cannot work on this project: " in shown.err
+    assert json.loads(shown.out)["ok"] if as_json else "The contract check passed." in shown.out
 
 
 # A metric alone
@@ -256,15 +273,29 @@ def test_an_output_may_be_json(metric: Path, tmp_path: Path, capsys: pytest.Capt
         ({"output": "x", "expected": '"billing"'}, "--expected takes a JSON object keyed by column"),
     ],
 )
-def test_wrong_options_are_refused(metric: Path, tmp_path: Path, options: dict[str, str], words: str) -> None:
-    with pytest.raises(SkynetError) as refused:
-        check(tmp_path, True, metric, **options)
-    assert words in str(refused.value)
+def test_wrong_options_are_refused(
+    metric: Path, tmp_path: Path, options: dict[str, str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(tmp_path, True, metric, **options) == 2
+    shown = capsys.readouterr()
+    assert words in shown.err
+    assert words in json.loads(shown.out)["error"]
 
 
-def test_options_of_a_metric_alone_need_the_metric(tmp_path: Path) -> None:
-    with pytest.raises(SkynetError, match="go with --metric FILE"):
-        check(write_project(tmp_path), output="x")
+def test_options_of_a_metric_alone_need_the_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(write_project(tmp_path), output="x") == 2
+    assert "go with --metric FILE" in capsys.readouterr().err
+
+
+def test_a_metric_that_fails_alone_is_told_which_options_give_what_it_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_project(tmp_path)
+    assert check(folder, False, folder / "metric.py", output="x") == 1
+    shown = capsys.readouterr().out
+    assert "TypeError: 'NoneType' object is not subscriptable" in shown
+    assert """the metric got expected=None; give one with --expected '{"label": "..."}'""" in shown
+    assert """the metric got input={}; give one with --input '{"text": "..."}'""" in shown
 
 
 def test_a_refused_option_exits_2(metric: Path) -> None:
@@ -282,7 +313,7 @@ def test_a_missing_metric_is_a_failed_stage(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_checking_a_python_target_without_a_model_loads_nothing_heavy(tmp_path: Path) -> None:
-    write_project(tmp_path)
+    write_project(tmp_path, more=REFLECTION)
     code = f"""
 import sys
 sys.argv = ["skynet", "check", {str(tmp_path)!r}, "--json"]

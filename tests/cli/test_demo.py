@@ -8,6 +8,7 @@ import pytest
 
 from skynet.cli.demo import closing_words, run_demo_command
 from skynet.runs.result import RunResult, result_of
+from skynet.summary.comparison import Comparison
 from tests.cli.command import skynet
 
 SMALL = {
@@ -29,15 +30,17 @@ def result(*, low: float | None = 0.2, bare: int = 6, right: int = 4, changed: b
         for number in range(6)
     ]  # fmt: skip
     sides = {"version": "a" * 12, "val": 0.0, "test": 0.0}
-    difference = {"mean": 0.5, "low": low, "high": 0.8, "p": 0.01}
+    difference = Comparison(6, 0, 1.0, 0.0, 0.5, 0.5, low, 0.8, 0.01, 3, 3, 0, None).to_json()
     return result_of(
         {
             "run": "r", "name": "reviews", "status": "finished", "finish_reason": "engine_done",
             "engine": {"name": "demos"}, "changed": changed, "rejected": None, "baseline": sides, "best": sides,
-            "difference": None if low is None else difference, "ledger": [], "budget": {"metric_calls": {"used": 1}},
+            "difference": None if low is None else difference, "ledger": [],
+            "budget": {"metric_calls": {"used": 1}, "usd": {"used": 0.0, "lower_bound": False}},
             "error": None, "cases": cases,
         },
         None,
+        {},
     )  # fmt: skip
 
 

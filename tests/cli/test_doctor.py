@@ -52,6 +52,28 @@ def test_a_model_that_does_not_answer_is_a_failure_with_its_repair(project: Path
     assert "Repair: mend its entry under [models]" in done.out
 
 
+@pytest.mark.parametrize(
+    ("engine", "status", "said"),
+    [
+        ('"gepa"', "ok", "gepa, with valid options"),
+        ('"gepaa"', "failed", "Did you mean 'gepa'?"),
+        ('{ name = "gepa", max_merge = 1 }', "failed", "Did you mean 'max_merges'?"),
+    ],
+)
+def test_the_engines_name_and_options_are_looked_at(project: Path, engine: str, status: str, said: str) -> None:
+    file = project / "skynet.toml"
+    file.write_text(f"engine = {engine}\n{file.read_text()}")
+    found = finding(skynet("doctor", project, "--json").json, "engine")
+    assert (found["status"], said in found["message"]) == (status, True)
+    assert bool(found["repair"]) == (status == "failed")
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    done = skynet("doctor", tmp_path / "nowhere")
+    assert (done.status, done.out) == (2, "")
+    assert "there is no folder" in done.err
+
+
 def test_a_broken_spec_is_a_finding_and_the_rest_is_still_looked_at(project: Path) -> None:
     (project / "skynet.toml").write_text("objectiv = 1")
     told = skynet("doctor", project, "--json").json

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from skynet.cli.driving import event_line
+from skynet.cli.driving import event_line, run_watch_command
 from skynet.runs.events import Events
 from skynet.runs.lock import driver_pid
 from skynet.runs.session import open_store
@@ -137,6 +137,16 @@ def test_a_run_that_is_refused_at_its_start_says_why(drivers: Drivers, server: M
     assert ended.out == ""
 
 
+def test_submitting_a_folder_that_is_not_there_makes_none(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "skynet.cli.main", "submit", str(tmp_path / "nowhere")],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "there is no folder" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_module_in_the_projects_folder_shadows_nothing_of_a_submitted_run(
     drivers: Drivers, server: ModelServer, tmp_path: Path
 ) -> None:
@@ -158,7 +168,7 @@ def test_watch_tells_what_the_store_holds_until_the_run_ends(
     watched = drivers.do("runs", "watch", run[:-1], folder)
     assert others.end().status == watched.status == 0
     with open_store(folder, create=False) as store:
-        lines = [event_line(event) for event in Events(store, store.run(run)).read()]
+        lines = [event_line(event, str) for event in Events(store, store.run(run)).read()]
     assert watched.out.splitlines() == [*lines, f"{run}: finished (engine_done)"]
 
 
@@ -239,3 +249,18 @@ def test_two_processes_cannot_drive_one_run(
     assert f"skynet runs resume {run}" in ended.out
     server.reply = answer
     assert drivers.do("runs", "resume", run, folder).status == 0
+
+
+def test_watch_shows_no_key_that_a_store_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OUR_MODEL", "value-of-no-known-shape")  # only the spec says that this is a key
+    with open_store(tmp_path) as store:
+        row, lock = store.start_run("words", {"models": {"task": {"api_key_env": "OUR_MODEL"}, "metric": None}}, {})
+        with lock:
+            Events(store, row).append("state", reason="x" * 190 + " value-of-no-known-shape")
+            store.update_run(row.id, status="failed")
+    run_watch_command(tmp_path, row.id)
+    out = capsys.readouterr().out
+    assert "x [key]" in out
+    assert "value" not in out

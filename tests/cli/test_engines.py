@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points, version
 
+import pytest
+
 from skynet.runs.engines import GROUP, list_engines
 from tests.cli.command import skynet
 
@@ -24,3 +26,9 @@ def test_the_text_says_of_each_engine_whether_it_can_run_here() -> None:
     out = skynet("engines").out
     for info in list_engines():
         assert f"{info.name}  ({info.package} {info.version}, can run here)" in out
+
+
+def test_no_line_is_wider_than_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for command in ("engines", "scorers"):
+        assert max(map(len, skynet(command).out.splitlines())) <= 80

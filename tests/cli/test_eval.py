@@ -91,7 +91,7 @@ def test_an_earlier_job_is_the_baseline(project: Path, name: str) -> None:
         (["--fail-under", "exact"], "takes NAME=NUMBER"),
         (["--fail-under", "exact=nan"], "takes NAME=NUMBER"),
         (["--fail-under", "exat=1"], "Did you mean 'exact'"),
-        (["--baseline", "nowhere_eval_output.json"], "cannot be read: No such file"),
+        (["--baseline", "nowhere_eval_output.json"], "there is no nowhere_eval_output.json"),
         (["--baseline", "rows.jsonl"], "is not called NAME_eval_output.json"),
         (["--baseline", "empty"], "holds no NAME_eval_output.json"),
         (["--resume", "empty"], "holds no job that was cut"),

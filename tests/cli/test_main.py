@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.command import skynet as in_this_process
+
 ROOT = Path(__file__).parent.parent.parent
 HEAVY = {"dspy", "gepa", "httpx", "jinja2", "litellm", "numpy", "openai", "pydantic", "rich", "sqlalchemy", "yaml"}
 
@@ -44,6 +46,13 @@ def test_a_group_names_its_commands(group: str, names: list[str]) -> None:
     assert done.returncode == 0
     for name in names:
         assert f"  {name} " in done.stdout
+
+
+@pytest.mark.parametrize("words", [[], ["runs"], ["models"], ["judge"]], ids=" ".join)
+def test_in_a_list_of_commands_no_sentence_is_cut_at_80_columns(words: list[str]) -> None:
+    shown = in_this_process(*words, "--help").out  # as on a terminal of 80 columns
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "..." not in shown.partition("Commands:")[2]
 
 
 def test_version_is_the_distributions() -> None:

@@ -82,6 +82,23 @@ def test_test_exits_1_and_gives_the_providers_words_when_a_model_does_not_answer
     assert "no such key" in done.out
 
 
+@pytest.mark.parametrize("role", ["task", "reflection", "metric"])
+def test_a_model_that_does_not_answer_is_named_by_the_role_that_the_project_gives_it(
+    tmp_path: Path, server: ModelServer, role: str
+) -> None:
+    server.fail_always(status(401, "no such key"))
+    folder = project(tmp_path, f"{role} = {entry(server.url)}")
+    [row] = skynet("models", "test", folder, "--json").json
+    assert row["error"].startswith(f"The {role} model 'openai/loopback' refused the call")
+
+
+@pytest.mark.parametrize("command", ["list", "test"])
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path, command: str) -> None:
+    done = skynet("models", command, tmp_path / "nowhere")
+    assert (done.status, done.out) == (2, "")
+    assert "there is no folder" in done.err
+
+
 def test_a_missing_key_is_told_for_its_model_and_the_others_are_still_tested(
     tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

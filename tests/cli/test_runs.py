@@ -8,7 +8,7 @@ from skynet.artifact import Artifact
 from skynet.evaluation.amounts import Amounts
 from skynet.runs.books import RunBooks
 from skynet.runs.session import open_store
-from tests.cli.command import skynet
+from tests.cli.command import on_a_terminal, skynet
 from tests.cli.conftest import Made
 from tests.made_runs import BEST, START
 
@@ -100,6 +100,24 @@ def test_a_run_whose_driver_died_is_shown_as_interrupted_with_what_it_had(tmp_pa
     assert f"skynet runs resume {run}" in skynet("runs", "show", run, tmp_path).out
 
 
+def test_resuming_a_run_that_has_ended_tells_how_and_what_would_go_on(made: Made) -> None:
+    run = made.result.run
+    done = skynet("runs", "resume", run, made.folder)
+    assert (done.status, done.err) == (0, "")
+    assert f"Run {run} of upper, engine best_of_n: finished, engine_done" in done.out
+    assert "A gain of +1 on test" in done.out
+    assert f"Report: {made.folder}" in done.out
+    assert "The engine came to the end of its search." in done.out
+    assert "It has ended, so nothing was run." in done.out
+    assert f"skynet runs resume {run} --add-budget metric_calls=100" in done.out
+    assert f"skynet run --fork {run}" in done.out
+
+
+def test_resuming_a_run_that_has_ended_prints_its_object_with_json(made: Made) -> None:
+    told = skynet("runs", "resume", made.result.run, made.folder, "--json").json
+    assert (told["run"], told["status"], told["error"]) == (made.result.run, "finished", None)
+
+
 def test_diff_is_unified_from_start_to_best(made: Made) -> None:
     lines = skynet("runs", "diff", made.result.run, made.folder).out.splitlines()
     start = made.result.data["versions"][0]["id"]
@@ -119,6 +137,13 @@ def test_diff_of_a_version_with_itself_says_so_on_stderr(made: Made) -> None:
     assert "the same version" in done.err
 
 
+def test_diff_is_plain_where_colours_are_not_wanted(made: Made) -> None:
+    coloured = on_a_terminal("runs", "diff", made.result.run, made.folder, NO_COLOR="")
+    plain = on_a_terminal("runs", "diff", made.result.run, made.folder, NO_COLOR="1")
+    assert "\x1b[" in coloured
+    assert "\x1b[" not in plain
+
+
 def test_diff_of_an_unknown_version_is_refused(made: Made) -> None:
     done = skynet("runs", "diff", made.result.run, made.folder, "--versions", "start", "nothing")
     assert done.status == 2
@@ -126,13 +151,13 @@ def test_diff_of_an_unknown_version_is_refused(made: Made) -> None:
 
 
 def test_export_prints_the_best_version_byte_for_byte(made: Made) -> None:
-    assert skynet("runs", "export", made.result.run, made.folder).out == made.result.best_text
+    assert skynet("runs", "export", made.result.run, made.folder).out == made.result.best.text
 
 
 def test_export_writes_to_a_path(made: Made, tmp_path: Path) -> None:
     done = skynet("runs", "export", made.result.run, made.folder, "-o", tmp_path / "best.txt")
     assert done.status == 0
-    assert (tmp_path / "best.txt").read_text() == made.result.best_text
+    assert (tmp_path / "best.txt").read_text() == made.result.best.text
 
 
 def test_export_to_a_folder_that_is_not_there_is_refused(made: Made, tmp_path: Path) -> None:
@@ -143,7 +168,7 @@ def test_export_to_a_folder_that_is_not_there_is_refused(made: Made, tmp_path: P
 
 def test_apply_overwrites_the_artifact_and_a_second_time_changes_nothing(copied: Made) -> None:
     first = skynet("runs", "export", copied.result.run, copied.folder, "--apply")
-    assert (first.status, (copied.folder / "start.txt").read_text()) == (0, copied.result.best_text)
+    assert (first.status, (copied.folder / "start.txt").read_text()) == (0, copied.result.best.text)
     second = skynet("runs", "export", copied.result.run, copied.folder, "--apply")
     assert "holds the best version already" in second.out
 
@@ -157,14 +182,14 @@ def test_apply_refuses_a_file_that_changed_since_the_run_started_unless_yes(copi
     assert "nothing was written" in refused.err
     assert (file.read_text() if file.exists() else None) == now
     assert skynet("runs", "export", copied.result.run, copied.folder, "--apply", "--yes").status == 0
-    assert file.read_text() == copied.result.best_text
+    assert file.read_text() == copied.result.best.text
 
 
 def test_apply_keeps_the_line_endings_of_the_file(copied: Made) -> None:
     file = copied.folder / "start.txt"
     file.write_bytes(START.replace("\n", "\r\n").encode())
     assert skynet("runs", "export", copied.result.run, copied.folder, "--apply").status == 0
-    assert file.read_bytes() == copied.result.best_text.replace("\n", "\r\n").encode()
+    assert file.read_bytes() == copied.result.best.text.replace("\n", "\r\n").encode()
 
 
 def test_apply_writes_through_a_link(copied: Made) -> None:
@@ -173,7 +198,7 @@ def test_apply_writes_through_a_link(copied: Made) -> None:
     file.symlink_to(real)
     assert skynet("runs", "export", copied.result.run, copied.folder, "--apply").status == 0
     assert file.is_symlink()
-    assert real.read_text() == copied.result.best_text
+    assert real.read_text() == copied.result.best.text
 
 
 def test_export_of_a_run_without_a_gain_says_so_on_stderr(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ def test_json_lists_the_versions_in_the_order_they_came(made: Made) -> None:
     assert (start["status"], start["parent"], start["val"]) == ("start", None, 0.0)
     assert (best["status"], best["parent"], best["val"]) == ("best", start["version"], 1.0)
     assert best["text"].strip() == BEST
-    assert best["coverage"] == {"total": 4, "measured": 4}
-    assert (worse["status"], worse["val"]) == ("candidate", 0.0)
+    assert (best["coverage"]["measured"], best["coverage"]["total"], best["reason"]) == (4, 4, None)
+    assert (worse["status"], worse["val"], worse["reason"]) == ("candidate", 0.0, None)
     assert start["at_call"] < best["at_call"] < worse["at_call"]
 
 

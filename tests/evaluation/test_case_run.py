@@ -9,10 +9,11 @@ import pytest
 from skynet.artifact import Artifact
 from skynet.data.case import Case
 from skynet.engine import RunStop
-from skynet.evaluation.case_run import CaseRunner, seed_of, ticket_for
+from skynet.evaluation.case_run import CaseRunner, metric_call_counts, seed_of, ticket_for
 from skynet.evaluation.guards import Stop
 from skynet.evaluation.project import Project
 from skynet.evaluation.record import Record
+from skynet.evaluation.source_files import SourceChanged
 from skynet.models.calls import ReserveRequest
 from skynet.models.gateway import Gateway, Settle
 from skynet.models.ledger import Ledger
@@ -220,3 +221,17 @@ def test_a_seed_depends_on_run_case_and_repetition() -> None:
     ]
     assert len({ticket.seed for ticket in tickets}) == 8
     assert 0 <= seed_of("\ud800", 0) < 2**32
+
+
+@pytest.mark.parametrize(
+    ("error", "counts"),
+    [
+        (Stop("cancelled"), False),
+        (Stop("cancelled", scoring=True), True),
+        (SourceChanged("error", "metric.py changed"), False),
+        (KeyboardInterrupt(), True),
+    ],
+    ids=["before score()", "inside score()", "another source", "Ctrl-C"],
+)
+def test_a_metric_call_that_a_stop_ended_counts_where_score_was_executed(error: BaseException, counts: bool) -> None:
+    assert metric_call_counts(error) == counts

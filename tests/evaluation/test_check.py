@@ -255,7 +255,7 @@ def test_samples_that_ran_are_scored_though_another_one_failed(check: Check) -> 
         (("raise SystemExit(4)",), 2, "SystemExit: 4"),
         (("import os", "os._exit(4)"), 1, "exit status 4"),
         (("import os, signal", "os.kill(os.getpid(), signal.SIGSEGV)"), 1, "SIGSEGV"),
-        (("import time", "time.sleep(60)"), 1, "took more than 0.3 s"),
+        (("import time", "time.sleep(60)"), 3, "took more than 0.3 s"),
         (("return 1, {'feedback': 'OK', 'note': 'x' * 5_000_000}",), 1, "at most 4,194,304 may cross"),
     ],
 )
@@ -511,6 +511,14 @@ def test_stand_ins_that_all_score_the_same_are_no_sign_of_a_constant_metric(tmp_
     result = skynet.check(without_start(write_project(tmp_path)))
     assert len({sample.score for sample in result.samples}) == 1
     assert stage(result, "Signal").status == "passed"
+
+
+def test_right_for_every_stand_in_is_no_constant_feedback(tmp_path: Path) -> None:
+    told = 'return float(right), {"feedback": "Right." if right else "No."}'
+    metric = body('right = output == expected["label"]', told)
+    assert stage(skynet.check(without_start(write_project(tmp_path / "a", metric))), "Signal").message == ""
+    wrong = stage(skynet.check(write_project(tmp_path / "b", metric)), "Signal")
+    assert "Every feedback is 'No.'" in wrong.message
 
 
 def test_on_a_stand_in_an_exception_warns_and_a_wrong_shape_fails(tmp_path: Path) -> None:

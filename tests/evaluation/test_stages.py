@@ -37,10 +37,35 @@ def test_a_notebook_shows_stages_and_samples_with_everything_escaped() -> None:
     )._repr_html_()
     assert "<script" not in shown
     assert shown.count("&lt;script&gt;alert(&#x27;&amp;&#x27;)&lt;/script&gt;") == 6
-    assert "The contract check failed." in shown
+    assert "The contract check failed at Signal." in shown
     assert "line 3" in shown
     assert "0.1235" in shown
     assert shown.encode("utf-8")
+
+
+def test_printing_it_tells_the_outcome_stages_and_samples() -> None:
+    sample = Sample("1", output={"team": "x"}, score=0.5, feedback="Wrong\x1b.", scores={"form": 1.0})
+    stages = (Stage("Metric file", "passed"), Stage("Signal", "failed", "No signal", case="1", line=3))
+    assert str(CheckResult(stages, (sample,), metric_calls=4)).splitlines() == [
+        "The contract check failed at Signal.",
+        "passed   Metric file",
+        "failed   Signal: No signal (case 1, line 3)",
+        "case 1: score 0.5; form 1; output {'team': 'x'}; Wrong\\x1b.",
+        "Metric calls: 4",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome"),
+    [
+        (CheckResult((Stage("Signal", "passed"),)), "The contract check passed."),
+        (CheckResult((Stage("Signal", "warning"),)), "The contract check passed with 1 warning."),
+        (CheckResult((Stage("Signal", "pending"),), missing_model="task"), "the check waits for a task model"),
+    ],
+)
+def test_its_repr_is_the_outcome(result: CheckResult, outcome: str) -> None:
+    assert outcome in repr(result)
+    assert "\n" not in repr(result)
 
 
 def test_long_values_are_cut_in_a_notebook() -> None:
