@@ -53,7 +53,8 @@ def write_project(
     (folder / "start.txt").write_text(start, encoding="utf-8")
     lines = [json.dumps(row) for row in (ROWS if rows is None else rows)]
     (folder / "rows.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    (folder / "skynet.toml").write_text(SPEC + target + more, encoding="utf-8")
+    budget = "" if "[budget]" in target + more else "[budget]\nmetric_calls = 1000\n"
+    (folder / "skynet.toml").write_text(SPEC + target + more + budget, encoding="utf-8")
     for name, text in (beside or {}).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")

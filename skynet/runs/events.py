@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
@@ -38,10 +39,10 @@ class Event:
 
 
 class Events:
-    """The stream of one run; events are only ever appended."""
+    """The stream of one run; events are only ever appended. `redact` takes keys out of the words of each."""
 
-    def __init__(self, store: Store, run: RunRow) -> None:
-        self._store, self._run = store, run.number
+    def __init__(self, store: Store, run: RunRow, redact: Callable[[str], str] = str) -> None:
+        self._store, self._run, self._redact = store, run.number, redact
         table = schema.events
         own = sa.bindparam("run", type_=sa.Integer)
         names = ("at", "kind", "version", "reason", "details", "key")
@@ -83,11 +84,14 @@ class Events:
             "at": time.time(),
             "kind": kind,
             "version": plain(version),
-            "reason": None if reason is None else encode(reason),
-            "details": encode(details),
+            "reason": None if reason is None else encode(self._redact(reason)),
+            "details": encode(details if kind == "evaluated" else self._redacted(details)),  # figures and a case's name
             "key": plain(key),
         }
         return Write(self._insert, self._insert.row(row))
+
+    def _redacted(self, details: dict[str, Any]) -> dict[str, Any]:
+        return {name: self._redact(value) if isinstance(value, str) else value for name, value in details.items()}
 
     def read(self, after: int = 0) -> list[Event]:
         """Return the events whose `seq` is above `after`, in order."""

@@ -76,3 +76,10 @@ def test_a_version_and_its_event_are_stored_together(store: Store, run: RunRow) 
     artifact = Artifact("text", "new")
     Versions(store, run).add(artifact, None, "", also=[events.write("proposed", version=artifact.id)])
     assert [event.version for event in events.read()] == [artifact.id]
+
+
+def test_no_key_comes_into_the_store(store: Store, run: RunRow) -> None:
+    events = Events(store, run, lambda text: text.replace("my-key", "[key]"))
+    events.append("rejected", reason="refused: my-key", reply="take my-key", count=3)
+    (event,) = Events(store, run).read()
+    assert (event.reason, event.details) == ("refused: [key]", {"reply": "take [key]", "count": 3})

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,8 +14,8 @@ from skynet.models.calls import Reply, Scope, current_place
 from skynet.models.faults import ProviderError
 from skynet.models.gateway import Gateway
 from skynet.models.ledger import Ledger
-from skynet.models.retry import RetryPolicy
-from skynet.runs import schema
+from skynet.models.retry import Cancelled, RetryPolicy
+from skynet.runs import model_journal, schema
 from skynet.runs.journal import Journal
 from skynet.runs.model_journal import JournaledModels
 from skynet.runs.store import RunRow, Store
@@ -31,11 +33,11 @@ def attempt(store: Store, run: RunRow, model_server: ModelServer, tmp_path: Path
     """Open the models of the run as a new attempt of it would."""
     opened: list[JournaledModels] = []
 
-    def make(reserve: Any = None, **params: Any) -> JournaledModels:
+    def make(reserve: Any = None, attempts: int = 1, concurrency: int = 32, **params: Any) -> JournaledModels:
         spec = ModelSpec(name="openai/m", base_url=model_server.url, params=params, price=PRICE)
         gateway = Gateway(
             ModelsSpec(task=spec, reflection=spec), tmp_path, ledger=Ledger(), environ={}, reserve=reserve,
-            retry=RetryPolicy(attempts=1),
+            retry=RetryPolicy(attempts=attempts), concurrency=concurrency,
         )  # fmt: skip
         opened.append(JournaledModels(gateway, Journal(store, run)))
         return opened[-1]
@@ -178,3 +180,65 @@ def test_a_store_that_cannot_be_written_ends_the_run_and_is_not_blamed_on_the_pr
         ask(models)
     assert caught.value.reason == "error"
     assert model_server.requests == []
+
+
+def until(found: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 20
+    while not found():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_end_stops_a_call_that_waits_to_try_again(
+    attempt: Open, store: Store, run: RunRow, model_server: ModelServer
+) -> None:
+    models = attempt(attempts=3)
+    model_server.fail(status(429, "slow down", retry_after="1"))
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(ask, models)
+        until(lambda: model_server.requests)
+        time.sleep(0.1)
+        began = time.monotonic()
+        assert models.settle(threading.Event()) == []
+        assert time.monotonic() - began < 0.5
+        with pytest.raises(Cancelled) as caught:
+            asked.result()
+    assert not caught.value.sent
+    assert len(model_server.requests) == 1
+    assert list(store.rows(run.id, schema.model_calls)) == []
+
+
+def test_the_end_stops_a_call_that_waits_for_its_turn_and_books_the_one_that_was_sent(
+    attempt: Open, store: Store, run: RunRow, model_server: ModelServer
+) -> None:
+    models = attempt(concurrency=1)
+    model_server.latency = 0.5
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(ask, models, "first")
+        until(lambda: model_server.requests)
+        second = threads.submit(ask, models, "second")
+        until(lambda: len(list(store.rows(run.id, schema.model_calls))) == 2)
+        assert models.settle(threading.Event()) == []
+        assert first.result().text == "first 0"
+        with pytest.raises(Cancelled):
+            second.result()
+    assert len(model_server.requests) == 1
+    assert [row["status"] for row in store.rows(run.id, schema.model_calls)] == ["ok"]
+
+
+def test_a_call_that_does_not_come_back_by_the_end_stays_charged_and_is_told(
+    attempt: Open, store: Store, run: RunRow, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_journal, "ATTEMPT_SECONDS", -0.8)  # with the second for booking: 0.2 s
+    models, cancel = attempt(), threading.Event()
+    model_server.latency = 2.0
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(ask, models, cancel=cancel)
+        until(lambda: model_server.requests)
+        (note,) = models.settle(cancel)
+        with pytest.raises(Cancelled) as caught:
+            asked.result()
+    assert caught.value.sent
+    assert "did not come back" in note
+    (left,) = Journal(store, run).in_flight()
+    assert left.reserved["usd"] > 0
