@@ -36,7 +36,8 @@ class ModelCalls:
         self._cancel = cancel
         self._lock = threading.Lock()
         self._replies: list[Reply] = []
-        self._open = OpenCalls()
+        self._open: OpenCalls | None = None  # made with the first request: most calls make none
+        self._ended = False
         self._unknown = False  # whether a request was sent whose reply, and so whose price, nobody knows
         self.stop: BaseException | None = None
         self.provider_fault: Fault | None = None
@@ -84,7 +85,9 @@ class ModelCalls:
 
         What fails from now on is no failure of the call, which has ended without it.
         """
-        if not self._open.end(self._timeout):
+        with self._lock:
+            self._ended, under_way = True, self._open
+        if under_way is not None and not under_way.end(self._timeout):
             self._unknown = True
 
     def _cancelled(self, error: Cancelled) -> None:
@@ -96,11 +99,12 @@ class ModelCalls:
         return {"error": message}
 
     def _set_fault(self, fault: Fault) -> None:
-        if not self._open.over.is_set():
+        if not self._ended:
             self.provider_fault = fault
 
     def _complete(self, request: dict[str, Any], clock: CallClock) -> Reply:
-        with self._open.call():
+        under_way = self._calls_under_way()
+        with under_way.call():
             reply = self._gateway.complete(
                 self._role,
                 request["messages"],
@@ -114,11 +118,19 @@ class ModelCalls:
                 cancel=self._cancel,
                 timeout=self._timeout,
                 clock=clock,
-                given_up=self._open.over,
+                given_up=under_way.over,
             )
             with self._lock:
                 self._replies.append(reply)
         return reply
+
+    def _calls_under_way(self) -> OpenCalls:
+        with self._lock:
+            if self._ended:
+                raise Cancelled("The model call came after the end of the case that it was made for.")
+            if self._open is None:
+                self._open = OpenCalls()
+            return self._open
 
     def totals(self) -> dict[str, Any]:
         """Return cost_usd (None when a call's is unknown), model_calls, prompt_tokens and completion_tokens."""
