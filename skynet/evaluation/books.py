@@ -46,8 +46,18 @@ class Books(Protocol):
         """Leave an evaluation without an end: what it reserved stays charged, and it may be begun anew."""
         ...
 
-    def add_version(self, artifact: Artifact, parent: str | None, note: str, spent: Amounts) -> None:
-        """Store a version that was put forward, and its event with what was spent by then."""
+    def add_version(
+        self,
+        artifact: Artifact,
+        parent: str | None,
+        note: str,
+        spent: Amounts,
+        then: Then | None = None,
+    ) -> None:
+        """Store a version that was put forward, and its event with what was spent by then.
+
+        With `then` it does not wait: that is called after the commit, or with the error of the store.
+        """
         ...
 
     def accepted(self, version: str, val: float | None, spent: Amounts) -> None:

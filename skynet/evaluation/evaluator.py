@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -49,11 +50,14 @@ class VersionBook:
         self._check = check
         self._lock = threading.Lock()
         self._versions: dict[str, Version] = {}
+        self._being_stored: dict[str, Future[None]] = {}
         self.rejections: list[tuple[str | None, str]] = []  # the version, None of a reply that is none, and the reason
 
     def start(self, artifact: Artifact) -> Version:
-        """Enter the start version."""
-        return self._add(Version(artifact, None, "the start version"))
+        """Enter the start version, durable on return."""
+        version = self._add(Version(artifact, None, "the start version"))
+        self.wait_stored(version.id)
+        return version
 
     def propose(self, content: Content, parent: Version | None, note: str) -> Version:
         """Enter a proposal. Raises Rejected with the reason when it cannot or need not be evaluated."""
@@ -81,15 +85,42 @@ class VersionBook:
         return self._check(artifact.content)
 
     def _add(self, version: Version) -> Version:
+        stored: Future[None] = Future()
         with self._lock:
             known = self._versions.setdefault(version.id, version)
-        self._books.add_version(version.artifact, version.parent, version.note, self._spent())
+            self._being_stored[version.id] = stored
+
+        def then(error: BaseException | None) -> None:
+            if error is None:
+                stored.set_result(None)
+            else:
+                stored.set_exception(error)
+
+        try:
+            self._books.add_version(version.artifact, version.parent, version.note, self._spent(), then)
+        except BaseException as error:
+            then(error)
+            raise
         return known
 
-    def all(self) -> list[Version]:
-        """Return the versions in the order in which they came."""
+    def wait_stored(self, version: str) -> None:
+        """Wait until the version is in the books: before anything is handed out that is known of it.
+
+        Raises the error of the store. It was put into the store's one queue before whatever it was evaluated by.
+        """
         with self._lock:
-            return list(self._versions.values())
+            stored = self._being_stored.get(version)
+        if stored is not None:
+            stored.result()
+            with self._lock:
+                self._being_stored.pop(version, None)
+
+    def all(self) -> list[Version]:
+        """Return the versions in the order in which they came; none is on its way to the books any more."""
+        with self._lock:
+            versions, under_way = list(self._versions.values()), list(self._being_stored.values())
+        wait(under_way)
+        return versions
 
     def __contains__(self, version: str) -> bool:
         return version in self._versions
@@ -273,6 +304,7 @@ class Evaluator:
         return [by_case[case.id] for case, _ in found]
 
     def _enter(self, version: str, records: Sequence[Record], split: str) -> None:
+        self._versions.wait_stored(version)
         self._standings.saw(records)
         self._watch({"last_feedback": records[-1].feedback})
         if split == "val" and self._standings.add(version, records):

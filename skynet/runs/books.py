@@ -72,13 +72,18 @@ class RunBooks:
         """Leave an evaluation without an end: what it reserved stays charged, and it may be begun anew."""
         self.journal.leave("evaluation", key)
 
-    def add_version(self, artifact: Artifact, parent: str | None, note: str, spent: Amounts) -> None:
-        """Store a version that was put forward, and its event with what was spent by then."""
+    def add_version(
+        self, artifact: Artifact, parent: str | None, note: str, spent: Amounts, then: Then | None = None
+    ) -> None:
+        """Store a version that was put forward, and its event with what was spent by then.
+
+        With `then` it does not wait: that is called after the commit, or with the StoreError.
+        """
         event = self.events.write(
             "proposed", version=artifact.id, reason=note, key=f"proposed:{artifact.id}",
             metric_calls=spent.metric_calls,
         )  # fmt: skip
-        self.versions.add(artifact, parent, note, also=[event])
+        self.versions.add(artifact, parent, note, also=[event], then=then)
 
     def accepted(self, version: str, val: float | None, spent: Amounts) -> None:
         """Append the event that a version is the best on val now."""

@@ -13,7 +13,7 @@ from skynet.artifact import Artifact
 from skynet.runs import schema
 from skynet.runs.codec import decode, encode
 from skynet.runs.store import RunRow, Store
-from skynet.runs.writer import Write, compile_statement
+from skynet.runs.writer import Then, Write, compile_statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,19 @@ class Versions:
         statement = insert(table).from_select(["run", "number", *names], values.where(table.c.run == own))
         self._insert = compile_statement(store.engine, statement.on_conflict_do_nothing(index_elements=["run", "id"]))
 
-    def add(self, artifact: Artifact, parent: str | None, note: str, *, also: Sequence[Write] = ()) -> None:
-        """Store a version, durable on return; one that the run has stays as it is. `also` is committed with it."""
+    def add(
+        self,
+        artifact: Artifact,
+        parent: str | None,
+        note: str,
+        *,
+        also: Sequence[Write] = (),
+        then: Then | None = None,
+    ) -> None:
+        """Store a version; one that the run has stays as it is. `also` is committed with it.
+
+        Durable on return; with `then` it does not wait: the writer's thread calls that after the commit.
+        """
         row = {
             "run": self._run,
             "id": artifact.id,
@@ -52,7 +63,11 @@ class Versions:
             "note": encode(note),
             "at": time.time(),
         }
-        self._store.writer.submit(Write(self._insert, self._insert.row(row)), *also)
+        writes = (Write(self._insert, self._insert.row(row)), *also)
+        if then is None:
+            self._store.writer.submit(*writes)
+        else:
+            self._store.writer.submit_later(*writes, then=then)
 
     def all(self) -> list[StoredVersion]:
         """Return the versions in the order of their numbers."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from skynet.engine import Evaluation, LaneConverged, Rejected, TaskCase
 from skynet.evaluation.evaluator import REPLY_CHARACTERS
 from skynet.evaluation.guards import IDLE_STEPS, Stop
+from skynet.runs.fault import StoreError
 from tests.runs.plans import plan, ran, rows
 
 from .bench import Bench, bench, make_bench, shared_project
@@ -224,3 +226,20 @@ def test_many_versions_may_be_put_forward_before_the_first_of_them_is_evaluated(
     bench = make_bench(data=rows(val=1))
     versions = [bench.put(plan(f"v{number}")) for number in range(IDLE_STEPS + 12)]
     assert bench.evaluator.evaluate(versions[-1], bench.val)[0].score == 0.5
+
+
+def test_nothing_is_told_of_a_version_that_could_not_be_stored(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, then: Callable[[BaseException | None], None], **__: Any) -> None:
+        then(StoreError("the disk is full", "full"))
+
+    monkeypatch.setattr(bench.books.versions, "add", refuse)
+    version = bench.put(plan("a"))
+    with pytest.raises(StoreError, match="the disk is full"):
+        bench.evaluator.evaluate(version, bench.val)
+    assert version in bench.versions.all()
+
+
+def test_a_version_is_in_the_store_before_anything_is_known_of_it(bench: Bench) -> None:
+    version = bench.put(plan("a"))
+    bench.evaluator.evaluate(version, bench.val[:1])
+    assert version.id in [item.id for item in bench.books.versions.all()]
