@@ -41,20 +41,6 @@ os.execv(sys.executable, [sys.executable, "-m", "skynet.cli.main", *sys.argv[1:]
 """
 
 
-@pytest.fixture(scope="module")
-def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
-    made = Drivers(tmp_path_factory.mktemp("drivers"))
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
-    made = Drivers(tmp_path_factory.mktemp("others"))
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
     model = ModelServer(answer)

@@ -25,20 +25,6 @@ from tests.loopback import ModelServer
 from tests.runs.cut_runs import ENGINES, Drivers, answer, run_ids, write_loud_project
 
 
-@pytest.fixture(scope="module")
-def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
-    made = Drivers(tmp_path_factory.mktemp("drivers"))
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
-    made = Drivers(tmp_path_factory.mktemp("others"))
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
     model = ModelServer(answer)

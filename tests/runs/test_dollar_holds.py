@@ -274,13 +274,6 @@ def test_a_refused_run_is_refused_again_until_it_is_given_more(server: ModelServ
     assert result.cost_usd <= smallest
 
 
-@pytest.fixture(scope="module")
-def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
-    made = Drivers(tmp_path_factory.mktemp("drivers"))
-    yield made
-    made.close()
-
-
 @pytest.mark.parametrize(
     ("more", "usd", "commits"),
     [({}, 0.0048, (6, 45)), ({"metric": JUDGE}, 0.03, (20, 70))],

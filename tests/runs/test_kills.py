@@ -15,13 +15,6 @@ from tests.runs.kill_trials import killed_and_resumed, whole_run
 
 
 @pytest.fixture(scope="module")
-def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
-    made = Drivers(tmp_path_factory.mktemp("drivers"))
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
 def server() -> Iterator[ModelServer]:
     model = ModelServer(answer)
     yield model

@@ -22,13 +22,6 @@ def server() -> Iterator[ModelServer]:
     model.close()
 
 
-@pytest.fixture(scope="module")
-def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
-    made = Drivers(tmp_path_factory.mktemp("drivers"))
-    yield made
-    made.close()
-
-
 def counted(text: str, what: str) -> int:
     found = re.search(rf"(\d+) {what}", text)
     return 0 if found is None else int(found.group(1))

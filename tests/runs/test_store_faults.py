@@ -33,13 +33,6 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
-    made = Drivers(tmp_path_factory.mktemp("drivers"))
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
 def whole(drivers: Drivers, server: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return whole_run(drivers, server, tmp_path_factory.mktemp("whole"), ENGINE)[0]
 

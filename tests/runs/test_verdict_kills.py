@@ -31,13 +31,6 @@ LATENCY = 0.02  # seconds: a kill shall find requests under way
 
 
 @pytest.fixture(scope="module")
-def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
-    made = Drivers(tmp_path_factory.mktemp("drivers"))
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
 def server() -> Iterator[ModelServer]:
     model = ModelServer(answer)
     model.latency = LATENCY
