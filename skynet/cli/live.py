@@ -55,8 +55,8 @@ class LiveView:
         if not self._quiet:
             print(resumed_sentence(history, limit), file=sys.stderr)
 
-    def on_forked(self, told: str) -> None:
-        """Say what a fork took over."""
+    def on_notice(self, told: str) -> None:
+        """Say what a fork took over, or what a resume could not look at."""
         if not self._quiet:
             print(told, file=sys.stderr)
 

@@ -95,7 +95,7 @@ def drive(
 
     view = LiveView(quiet=as_json)
     signal.signal(signal.SIGTERM, _interrupt)
-    hooks = Hooks(view.on_stage, view.on_outlook, view.on_resumed, view.on_runner, view.on_forked)
+    hooks = Hooks(view.on_stage, view.on_outlook, view.on_resumed, view.on_runner, view.on_notice)
     try:
         with view:
             result = go(hooks)

@@ -45,13 +45,13 @@ ENDED = ("finished", "stopped")
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """What a surface wants to hear: stages of the check, what the budget buys, what a resume found, the runner, and
-    what a fork took over, in a sentence."""
+    a sentence about what a fork took over or what a resume could not look at."""
 
     on_stage: OnStage = lambda stage: None
     on_outlook: Callable[[Outlook], None] = lambda outlook: None
     on_resumed: Callable[[History, int | None], None] = lambda history, limit: None
     on_runner: Callable[[Runner, RunRow], None] = lambda runner, row: None
-    on_forked: Callable[[str], None] = lambda sentence: None
+    on_notice: Callable[[str], None] = lambda sentence: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def run_project(spec: Spec, given: Given | None = None, hooks: Hooks | None = No
         stack.callback(lock.release)
         history = History(forked=forked_keys(store, row))
         if source is not None:
-            hooks.on_forked(forked_sentence(row, history))
+            hooks.on_notice(forked_sentence(row, history))
         return _drive(parts, store, row, marks, plan, history, hooks)
 
 
@@ -142,7 +142,7 @@ def resume_run(
         row = store.run(run)
         origin = Origin.from_json(row.state)
         renewed = partial(_as_started, root, row, origin) if renew is None else partial(renew, origin)
-        if not more and (ended := _ended(store, row, renewed)) is not None:
+        if not more and (ended := _ended(store, row, renewed, hooks)) is not None:
             return ended
         lock = RunLock(store.folder, row.id)
         stack.callback(lock.release)
@@ -167,7 +167,7 @@ def resume_run(
         return _drive(parts, store, store.run(row.id), marks, limits, history, hooks)
 
 
-def _ended(store: Store, row: RunRow, renewed: Callable[[], tuple[Spec, Given]]) -> RunResult | None:
+def _ended(store: Store, row: RunRow, renewed: Callable[[], tuple[Spec, Given]], hooks: Hooks) -> RunResult | None:
     """Return the result of a run that has ended; None where it is to go on: its spec grants more than the budget that
     stopped it, or its report is lost, which the journal writes anew without paying for anything."""
     if row.status not in ENDED or row.result is None:
@@ -176,8 +176,8 @@ def _ended(store: Store, row: RunRow, renewed: Callable[[], tuple[Spec, Given]])
         try:
             if Granted.from_json(row.state).raised_in(renewed()[0]):
                 return None
-        except SkynetError:  # it has ended, whatever has become of its files
-            pass
+        except SkynetError as error:  # it has ended, whatever has become of its files
+            hooks.on_notice(f"Whether its budget was raised since it stopped cannot be told: {error}")
     return stored_result(store, row)
 
 

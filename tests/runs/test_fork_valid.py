@@ -120,7 +120,7 @@ def test_a_fork_says_how_many_results_it_took_over(quick: QuickRuns, folder: Pat
     told: list[str] = []
     quick.clear(folder)
     spec = load_spec(folder, {"budget": {"metric_calls": 150}})
-    forked = run_project(spec, Given(accept=True, fork=first.run), Hooks(on_forked=told.append))
+    forked = run_project(spec, Given(accept=True, fork=first.run), Hooks(on_notice=told.append))
     count = taken_over(folder, forked.run)
     assert count == first.metric_calls - SEALED
     assert told == [f"Forked from {first.run}: {count} results taken over."]

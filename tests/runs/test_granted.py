@@ -12,7 +12,7 @@ import pytest
 
 from skynet.runs.granted import Granted, granted_by
 from skynet.runs.money import Refused
-from skynet.runs.session import open_store, resume_run
+from skynet.runs.session import Hooks, open_store, resume_run
 from tests.runs.cut_runs import HUNGRY, MANY, write_loud_project
 from tests.runs.plans import spec_of
 from tests.runs.quick_runs import QuickRuns, scored
@@ -146,3 +146,18 @@ def test_a_run_that_was_started_without_a_price_goes_on_without(quick: QuickRuns
     )
     first = quick.run_as_written(folder)
     assert resume_run(folder, first.run, add_budget={"metric_calls": 40}).metric_calls > first.metric_calls
+
+
+def test_a_stopped_run_whose_spec_cannot_be_read_is_shown_and_the_reason_is_told(
+    quick: QuickRuns, tmp_path: Path
+) -> None:
+    folder = project(tmp_path, "metric_calls = 50")
+    stopped = quick.run_as_written(folder)
+    assert stopped.status == "stopped"
+    (folder / "skynet.toml").write_text("name = words")
+    told: list[str] = []
+    again = resume_run(folder, stopped.run, hooks=Hooks(on_notice=told.append))
+    assert (again.run, again.status, again.best) == (stopped.run, stopped.status, stopped.best)
+    assert len(told) == 1
+    assert told[0].startswith("Whether its budget was raised since it stopped cannot be told: ")
+    assert "skynet.toml" in told[0]
