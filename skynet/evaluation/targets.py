@@ -52,8 +52,9 @@ def build_target(
     if target.kind == "http":
         return _http(spec, environ)
     if target.kind == "python":
-        setup = worker_setup(PYTHON_ENTRY, source or Path("run.py"), spec.root, spec.limits, environ, target.env)
-        pool = _warm(setup, workers, endpoint, source or Path("run.py"))
+        code = source or Path("run.py")
+        setup = worker_setup(PYTHON_ENTRY, code, spec.root, spec.limits, environ, target.env)
+        pool = _warm(setup, workers, endpoint, code)
         return PythonTarget(pool, gateway, target.timeout, target.env, endpoint)
     if target.kind not in ("code", "command"):
         raise SkynetError(f"[target] kind = {target.kind!r} cannot be run by this version of Skynet")
